@@ -12,7 +12,7 @@ const SERVER_LADDER = [
   ["options", "upstream"],
   ["money"],
   ["tools"],
-  ["accounts", "channels"],
+  ["accounts", "alerts", "channels", "payments"],
   ["context"],
   ["api", "relay", "jobs", "import"],
   ["ops"],
@@ -30,6 +30,7 @@ const RELAY_LADDER = [
   ["routing"],
   ["error-log"],
   ["services"],
+  ["pass-limits"],
   ["finish"],
   ["queries", "realtime"],
   ["relay"],
@@ -192,7 +193,7 @@ module.exports = {
     only(
       "one-place-for-secrets",
       "only secrets imports node:crypto; everybody else asks it.",
-      ["^src/server/secrets\\.ts$"],
+      ["^src/server/secrets(/|\\.ts$)"],
       "^(node:)?crypto$",
     ),
     only(

@@ -1,10 +1,19 @@
-// How the tests run: two projects (quick ones beside the source; journeys, and what is stopped and killed), one PostgreSQL and one browser for the run.
+// How the tests run: quick ones beside the source, those of them that change what a process has once, and journeys with what is stopped
+// and killed; one PostgreSQL and one browser for the run.
+import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./scripts/test-order.ts";
+import { APART } from "./test/house/apart.ts";
 
 /** What turns usage into money and moves it: every branch is tested. */
 const MONEY = ["src/server/money/price.ts", "src/server/money/{ledger,rules,plan}*.ts"];
+
+/** Ends what hangs; nothing is measured by it, and machines differ by a factor of four. */
+const LIMITS = { testTimeout: 60_000, hookTimeout: 60_000 };
+
+// Threads of the server, and packages, are loaded again and again: compiled code is kept from one to the next.
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".cache/compile");
 
 export default defineConfig({
   plugins: [react()],
@@ -33,10 +42,15 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.{ts,tsx}", "test/{api,house}/*.test.ts"],
-          // Ends what hangs; nothing is measured by it, and machines differ by a factor of four.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: [...APART],
+          // Modules are loaded once for all files of a worker, which was a third of the processor's time.
+          isolate: false,
+          ...LIMITS,
         },
+      },
+      {
+        extends: true,
+        test: { name: "apart", include: [...APART], ...LIMITS },
       },
       {
         extends: true,

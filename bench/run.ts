@@ -129,7 +129,7 @@ async function profile(): Promise<void> {
 }
 
 function print({ outcomes, vitals, books, more, beside }: Findings, machine: string): void {
-  const lines = [...caseLines(outcomes), ...(vitals ? vitalLines(vitals) : []), ...more];
+  const lines = [...caseLines(outcomes, vitals?.disk), ...(vitals ? vitalLines(vitals) : []), ...more];
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ machine, lines, books, outcomes }, null, 2)}\n`);
     return;

@@ -3,9 +3,9 @@
 import { cpuUsage } from "node:process";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
+import { prepare } from "#server/upstream/call/attempt.ts";
 import type { Call, Plan } from "#server/upstream/call/call.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
-import { prepare } from "#server/upstream/call/prepare.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import type { ResponseHandler } from "#server/upstream/handlers/handler.ts";
 import { clientBody, type Fixture, loadFixtures } from "#test/worlds/wire-cases.ts";

@@ -31,7 +31,7 @@ export function chatRequest(port: number, key: string, isStream: boolean, pace?:
       { role: "user", content: prompt },
     ],
     temperature: 0.7,
-    max_tokens: 128,
+    max_tokens: 512,
     ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
   });
   const head = [

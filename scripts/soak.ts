@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 
 const FILES = [
-  "src/server/money/{crash,laws,redeem-race}.test.ts",
+  "src/server/money/{crash,laws,limits-laws,plan-split,plans,price,redeem-race}.test.ts",
+  "src/server/relay/call-limits.test.ts",
+  "src/server/egress/http1/stress.test.ts",
   "src/server/store/migrate-crash.test.ts",
   "src/server/main/watchdog.test.ts",
   "src/server/log-fuzz.test.ts",

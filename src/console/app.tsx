@@ -2,10 +2,11 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { RouterProvider } from "react-router";
-import { ApiFault, bindSignedOut, handleFault } from "#console/base/faults.ts";
+import { ApiFault, bindSignedOut, bindUnprotected, handleFault } from "#console/base/faults.ts";
 import { currentUser, signOut } from "#console/base/session.ts";
 import { loadStatus } from "#console/base/status.ts";
 import { paintPage, useShades, useThemeMode } from "#console/base/theme-mode.ts";
+import { ProofHost } from "#console/ui/proof-host.tsx";
 import { NavProvider, pageAt } from "#console/ui/shell/nav.ts";
 import { ToastHost } from "#console/ui/toast-host.tsx";
 import { consolePages, router } from "./routes.tsx";
@@ -13,6 +14,9 @@ import { consolePages, router } from "./routes.tsx";
 interface Meta {
   readonly silent?: unknown;
 }
+
+/** Where an account that needs a second factor adds one. */
+const SECURITY = "?tab=security";
 
 /** A silent call shows its failure itself; the end of a session is never silent. */
 function tell(error: Error, meta: Meta | undefined): void {
@@ -47,6 +51,9 @@ function leaveSession(): void {
 }
 
 bindSignedOut(leaveSession);
+bindUnprotected(() => {
+  if (router.state.location.search !== SECURITY) void router.navigate(`/setting${SECURITY}`);
+});
 void loadStatus(client, __APP_VERSION__);
 
 export function ConsoleApp() {
@@ -57,6 +64,7 @@ export function ConsoleApp() {
     <div className="tg-root">
       <QueryClientProvider client={client}>
         <ToastHost />
+        <ProofHost />
         <NavProvider value={consolePages}>
           <RouterProvider router={router} />
         </NavProvider>

@@ -2,6 +2,8 @@
 import {
   ApiOutlined,
   BookOutlined,
+  ControlOutlined,
+  CreditCardOutlined,
   DashboardOutlined,
   DollarOutlined,
   ExperimentOutlined,
@@ -9,9 +11,13 @@ import {
   GiftOutlined,
   KeyOutlined,
   MessageOutlined,
+  PayCircleOutlined,
+  ReconciliationOutlined,
+  ScheduleOutlined,
   SettingOutlined,
   TagsOutlined,
   TeamOutlined,
+  UsergroupAddOutlined,
   WalletOutlined,
 } from "@ant-design/icons";
 import type { ComponentType } from "react";
@@ -21,13 +27,35 @@ import { RouteFault } from "#console/ui/route-fault.tsx";
 import type { PageRow } from "#console/ui/shell/nav.ts";
 
 const loadShell = async () => (await import("#console/ui/shell/shell.tsx")).Shell;
-const loadTokenForm = async () => (await import("./pages/token/form.tsx")).TokenFormPage;
-const loadChannelForm = async () => (await import("./pages/channel/form.tsx")).ChannelFormPage;
-const loadRedemptionForm = async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage;
 
 /** Mostly today's calls are looked for; the bare address shows all of them (requirements B9). */
 function sinceMidnight(): string {
   return `?start=${new Date().setHours(0, 0, 0, 0) / 1000}`;
+}
+
+/** The two addresses of a form: for what is new, and for a row. */
+function formPages(
+  noun: string,
+  row: Pick<PageRow, "access" | "load"> & { readonly parent: string },
+): PageRow[] {
+  return [
+    { ...row, path: `${row.parent}/add`, title: `添加新的${noun}` },
+    { ...row, path: `${row.parent}/edit/:id`, title: `编辑${noun}` },
+  ];
+}
+
+/** The limits of one token, and their form. */
+function tokenLimitPages(
+  row: Pick<PageRow, "access"> & { readonly parent: string },
+  base: string,
+): PageRow[] {
+  const load = () => import("./pages/limit/token-pages.tsx");
+  const loadForm = async () => (await load()).TokenLimitFormPage;
+  return [
+    { ...row, path: base, title: "令牌限额", load: async () => (await load()).TokenLimitPage },
+    { ...row, path: `${base}/add`, title: "添加新的限额", load: loadForm },
+    { ...row, path: `${base}/edit/:id`, title: "编辑限额", load: loadForm },
+  ];
 }
 
 /** Pages inside the shell. */
@@ -46,8 +74,45 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "控制台", label: "令牌", icon: <KeyOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/token/list.tsx")).TokenListPage,
   },
-  { path: "/token/add", title: "添加新的令牌", access: "user", parent: "/token", load: loadTokenForm },
-  { path: "/token/edit/:id", title: "编辑令牌", access: "user", parent: "/token", load: loadTokenForm },
+  ...formPages("令牌", {
+    access: "user",
+    parent: "/token",
+    load: async () => (await import("./pages/token/form.tsx")).TokenFormPage,
+  }),
+  ...tokenLimitPages({ access: "user", parent: "/token" }, "/token/limit/:token"),
+  {
+    path: "/team",
+    title: "团队",
+    access: "user",
+    menu: { group: "控制台", label: "团队", icon: <UsergroupAddOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/team/list.tsx")).TeamListPage,
+  },
+  {
+    path: "/team/join",
+    title: "加入团队",
+    access: "user",
+    parent: "/team",
+    load: async () => (await import("./pages/team/join.tsx")).JoinTeamPage,
+  },
+  {
+    path: "/team/:id",
+    title: "团队详情",
+    access: "user",
+    parent: "/team",
+    load: async () => (await import("./pages/team/page.tsx")).TeamPage,
+  },
+  {
+    path: "/limit",
+    title: "限额",
+    access: "user",
+    menu: { group: "控制台", label: "限额", icon: <ControlOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/limit/page.tsx")).LimitPage,
+  },
+  ...formPages("限额", {
+    access: "admin",
+    parent: "/limit",
+    load: async () => (await import("./pages/limit/form.tsx")).LimitFormPage,
+  }),
   {
     path: "/log",
     title: "使用明细",
@@ -61,11 +126,32 @@ export const consolePages: readonly PageRow[] = [
     load: async () => (await import("./pages/log/list.tsx")).LogListPage,
   },
   {
+    path: "/receipt/:id",
+    title: "账单小票",
+    access: "user",
+    parent: "/log",
+    load: async () => (await import("./pages/log/receipt.tsx")).ReceiptPage,
+  },
+  {
     path: "/topup",
     title: "充值额度",
     access: "user",
     menu: { group: "控制台", label: "充值", icon: <WalletOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/topup/topup.tsx")).TopUpPage,
+  },
+  {
+    path: "/topup/order/:no",
+    title: "充值订单",
+    access: "user",
+    parent: "/topup",
+    load: async () => (await import("./pages/topup/order-page.tsx")).OrderPage,
+  },
+  {
+    path: "/subscription",
+    title: "订阅套餐",
+    access: "user",
+    menu: { group: "控制台", label: "订阅", icon: <ScheduleOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/topup/subscription.tsx")).SubscriptionPage,
   },
   {
     path: "/partnerplan",
@@ -86,28 +172,28 @@ export const consolePages: readonly PageRow[] = [
     title: "聊天",
     access: "public",
     menu: { group: "工作台", label: "聊天", icon: <MessageOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/framed/chat.tsx")).ChatPage,
+    load: async () => (await import("./pages/framed/pages.tsx")).ChatPage,
   },
   {
     path: "/docs",
     title: "文档",
     access: "public",
     menu: { group: "工作台", label: "文档", icon: <BookOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/framed/docs.tsx")).DocsPage,
+    load: async () => (await import("./pages/framed/pages.tsx")).DocsPage,
   },
   {
     path: "/pricing",
     title: "价格",
     access: "public",
     menu: { group: "工作台", label: "价格", icon: <DollarOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/framed/pricing.tsx")).PricingPage,
+    load: async () => (await import("./pages/framed/pages.tsx")).PricingPage,
   },
   {
     path: "/cheap",
     title: "特惠套餐",
     access: "public",
     parent: "/pricing",
-    load: async () => (await import("./pages/framed/cheap.tsx")).CheapPage,
+    load: async () => (await import("./pages/framed/pages.tsx")).CheapPage,
   },
   {
     path: "/channel",
@@ -116,14 +202,18 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "管理", label: "渠道", icon: <ApiOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/channel/list.tsx")).ChannelListPage,
   },
-  { path: "/channel/add", title: "添加新的渠道", access: "admin", parent: "/channel", load: loadChannelForm },
   {
-    path: "/channel/edit/:id",
-    title: "编辑渠道",
+    path: "/channel/keys/:channel",
+    title: "渠道密钥",
     access: "admin",
     parent: "/channel",
-    load: loadChannelForm,
+    load: async () => (await import("./pages/channel/keys.tsx")).ChannelKeysPage,
   },
+  ...formPages("渠道", {
+    access: "admin",
+    parent: "/channel",
+    load: async () => (await import("./pages/channel/form.tsx")).ChannelFormPage,
+  }),
   {
     path: "/redemption",
     title: "管理兑换码",
@@ -131,19 +221,55 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "管理", label: "兑换", icon: <TagsOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/redemption/list.tsx")).RedemptionListPage,
   },
-  {
-    path: "/redemption/add",
-    title: "添加新的兑换码",
+  ...formPages("兑换码", {
     access: "admin",
     parent: "/redemption",
-    load: loadRedemptionForm,
+    load: async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage,
+  }),
+  {
+    path: "/payment",
+    title: "支付管理",
+    access: "admin",
+    menu: { group: "管理", label: "支付", icon: <PayCircleOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/payment/page.tsx")).PaymentPage,
   },
   {
-    path: "/redemption/edit/:id",
-    title: "编辑兑换码",
+    path: "/payment/order/:no",
+    title: "订单详情",
     access: "admin",
-    parent: "/redemption",
-    load: loadRedemptionForm,
+    parent: "/payment",
+    load: async () => (await import("./pages/payment/order.tsx")).PaymentOrderPage,
+  },
+  ...formPages("支付渠道", {
+    access: "admin",
+    parent: "/payment",
+    load: async () => (await import("./pages/payment/instance-form.tsx")).InstanceFormPage,
+  }),
+  {
+    path: "/plan",
+    title: "管理套餐",
+    access: "admin",
+    menu: { group: "管理", label: "套餐", icon: <CreditCardOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/payment/plans.tsx")).PlansPage,
+  },
+  ...formPages("套餐", {
+    access: "admin",
+    parent: "/plan",
+    load: async () => (await import("./pages/payment/plan-form.tsx")).PlanFormPage,
+  }),
+  {
+    path: "/price",
+    title: "从价目表更新价格",
+    access: "admin",
+    parent: "/setting",
+    load: async () => (await import("./pages/price/page.tsx")).PricePage,
+  },
+  {
+    path: "/reconciliation",
+    title: "对账",
+    access: "admin",
+    menu: { group: "管理", label: "对账", icon: <ReconciliationOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/payment/books.tsx")).BooksPage,
   },
   {
     path: "/user",
@@ -167,12 +293,51 @@ export const consolePages: readonly PageRow[] = [
     load: async () => (await import("./pages/user/edit-form.tsx")).EditUserPage,
   },
   {
+    path: "/user/token/:user",
+    title: "用户的令牌",
+    access: "admin",
+    parent: "/user",
+    load: async () => (await import("./pages/token/of-user.tsx")).UserTokensPage,
+  },
+  {
+    path: "/user/token/:user/add",
+    title: "为用户添加令牌",
+    access: "admin",
+    parent: "/user",
+    load: async () => (await import("./pages/token/of-user.tsx")).UserTokenFormPage,
+  },
+  ...tokenLimitPages({ access: "admin", parent: "/user" }, "/user/token/:user/limit/:token"),
+  {
     path: "/setting",
     title: "设置",
     access: "user",
     menu: { group: "设置", label: "设置", icon: <SettingOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/setting/page.tsx")).SettingPage,
   },
+  {
+    path: "/alert",
+    title: "通知",
+    access: "admin",
+    parent: "/setting",
+    load: async () => (await import("./pages/alert/page.tsx")).AlertPage,
+  },
+  ...formPages("通知对象", {
+    access: "admin",
+    parent: "/alert",
+    load: async () => (await import("./pages/alert/form.tsx")).AlertTargetFormPage,
+  }),
+  {
+    path: "/login-provider",
+    title: "登录服务",
+    access: "admin",
+    parent: "/setting",
+    load: async () => (await import("./pages/sign-on/list.tsx")).LoginProvidersPage,
+  },
+  ...formPages("登录服务", {
+    access: "admin",
+    parent: "/login-provider",
+    load: async () => (await import("./pages/sign-on/form.tsx")).LoginProviderFormPage,
+  }),
   {
     path: "/user/edit",
     title: "个人资料",
@@ -189,6 +354,7 @@ const guestPages: readonly { readonly path: string; readonly load: () => Promise
   { path: "/reset", load: async () => (await import("./pages/reset.tsx")).ResetPage },
   { path: "/user/reset", load: async () => (await import("./pages/reset-confirm.tsx")).ResetConfirmPage },
   { path: "/oauth/github", load: async () => (await import("./pages/oauth-github.tsx")).OAuthGithubPage },
+  { path: "/oauth/:slug", load: async () => (await import("./pages/oauth-provider.tsx")).OAuthProviderPage },
   { path: "/about", load: async () => (await import("./pages/about.tsx")).AboutPage },
   { path: "/terms", load: async () => (await import("./pages/terms.tsx")).TermsPage },
   { path: "*", load: async () => (await import("./pages/not-found.tsx")).NotFoundPage },

@@ -21,6 +21,7 @@ export const accountApi = {
     method: "GET",
     path: "/api/user/token",
     level: "user",
+    stepUp: "guarded",
     mutates: true,
     summary: "生成新的系统访问令牌（32 位十六进制），旧的立即失效；只在此处返回一次",
     data: z.string(),
@@ -43,6 +44,7 @@ export const accountApi = {
     method: "DELETE",
     path: "/api/user/self",
     level: "user",
+    stepUp: "guarded",
     turnstile: true,
     summary: "注销自己的账户；带 username 时须与自己的用户名一致",
     query: z.object({

@@ -1,8 +1,9 @@
 // Login and logout: password login, registration, e-mail codes and the password reset.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { LoginUser } from "./factor.ts";
 import { Username } from "./name.ts";
-import { Password, User } from "./user.ts";
+import { Password } from "./user.ts";
 import { Nothing } from "./wire.ts";
 
 /** Login payload (requirements B3). `username` may also be an e-mail address (requirements W3.3). */
@@ -65,7 +66,7 @@ export const authApi = {
     limit: "critical",
     summary: "密码登录，成功后设置会话 Cookie 并返回用户",
     body: Credentials,
-    data: User,
+    data: LoginUser,
   }),
   logout: endpoint({
     method: "GET",

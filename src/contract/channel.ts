@@ -1,6 +1,8 @@
 // Upstream channels (渠道). The key is write-only: "" in every answer (requirements W3.6, K04).
 import { z } from "zod";
+import { KeyMode } from "./channel-key.ts";
 import { endpoint } from "./endpoint.ts";
+import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
 import {
   Csv,
   IdParams,
@@ -38,6 +40,13 @@ const BaseUrl = z
     (text) => text === "" || /^(https?|wss?):\/\/[^\s@]+$/.test(text),
     "Base URL 须以 http:// 或 https:// 开头",
   );
+/**
+ * The outbound proxy: "" = as all channels, `direct`, or `type://user:password@host:port`. Without credentials the stored ones of the same
+ * address stay; `type://@host:port` drops them (requirements C08, C17).
+ */
+const ProxyAddress = z.string().trim().max(1_000, "代理地址过长");
+/** `never`: each call gets a connection of its own. */
+const Reuse = z.enum(["auto", "never"]);
 const Weight = z.int().min(0).max(1_000_000);
 const Priority = z.int().min(-1_000_000_000).max(1_000_000_000);
 
@@ -66,6 +75,16 @@ export const Channel = z.object({
   /** Why and when the status last changed by itself; "" and 0 otherwise. Our addition. */
   status_reason: z.string().default(""),
   status_time: z.int().default(0),
+  /** Without credentials; whether it has some, and whether it rests after failures. Our addition, like the next two. */
+  proxy: z.string().default(""),
+  proxy_login: z.boolean().default(false),
+  proxy_resting: z.boolean().default(false),
+  reuse: Reuse.default("auto").catch("auto"),
+  /** Its upstream sent what nobody asked for: for a while each call gets a connection of its own. */
+  reuse_stopped: z.boolean().default(false),
+  /** It has several keys; how one of them is chosen. */
+  has_keys: z.boolean().default(false),
+  key_mode: KeyMode.default("random").catch("random"),
 });
 export type Channel = z.output<typeof Channel>;
 
@@ -82,6 +101,9 @@ export const ChannelDraft = z.object({
   priority: Priority.nullish(),
   weight: Weight.nullish(),
   config: z.string().max(65_536).nullish(),
+  proxy: ProxyAddress.nullish(),
+  reuse: Reuse.optional(),
+  key_mode: KeyMode.optional(),
   status: z.int().min(1).max(2).optional(),
 });
 export type ChannelDraft = z.output<typeof ChannelDraft>;
@@ -101,7 +123,38 @@ export const ModelSource = z.object({
   key: z.string().max(65_536).default(""),
   base_url: BaseUrl.nullish(),
   other: z.string().trim().max(1_000).nullish(),
+  /** As in a draft; with `id` the stored credentials of the same address are used. */
+  proxy: ProxyAddress.nullish(),
 });
+
+/** A request to be shown as a channel would send it. */
+const RewritePreviewDraft = ModelSource.extend({
+  model_mapping: ModelMapping.nullish(),
+  /** As a config holds them; they need not be stored yet. */
+  rewrite: Rewrite,
+  format: z.enum(REWRITE_FORMATS),
+  /** What a client sends: JSON. */
+  body: z.string().max(200_000, "示例请求过长"),
+  /** The client's headers. */
+  headers: z.record(z.string().max(100), z.string().max(2_000)).optional(),
+});
+
+export const RewritePreview = z.object({
+  url: z.string(),
+  headers: z.array(z.object({ name: z.string(), value: z.string() })),
+  /** What would be sent without rules, and with them; "" = it is no JSON. */
+  before: z.string(),
+  after: z.string(),
+  /** The rules that applied, by their names. */
+  fired: z.array(z.string()),
+  /** What a rule refused the request with; "" = none did. */
+  refused: z.string(),
+  /** The credential is made when the request is signed, so that it is not among the headers. */
+  signed_late: z.boolean(),
+  /** Rules that raise what is set aside: to so many tokens of output; 0 = none does. */
+  raises_to: z.int(),
+});
+export type RewritePreview = z.output<typeof RewritePreview>;
 
 /** Which channels a run tests; absent or empty = all, anything else is refused (requirements W3.6). */
 const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["all", "disabled"]), {
@@ -238,6 +291,14 @@ export const channelApi = {
     body: ModelSource,
     data: z.array(z.string()),
   }),
+  previewRewrite: endpoint({
+    method: "POST",
+    path: "/api/channel/rewrite/preview",
+    level: "admin",
+    summary: "用示例请求预览请求改写：将要发出的地址、请求头和请求体，密钥以 *** 代替；不发送，不保存",
+    body: RewritePreviewDraft,
+    data: RewritePreview,
+  }),
   get: endpoint({
     method: "GET",
     path: "/api/channel/:id",
@@ -250,6 +311,7 @@ export const channelApi = {
     method: "POST",
     path: "/api/channel/",
     level: "admin",
+    stepUp: "guarded",
     summary: "创建渠道；key 每行一个，逐行创建；data 为创建的数量",
     body: ChannelDraft,
     data: lenient(z.int(), 1),
@@ -258,6 +320,7 @@ export const channelApi = {
     method: "POST",
     path: "/api/channel/copy/:id",
     level: "admin",
+    stepUp: "guarded",
     summary: "复制渠道，密钥一并复制；副本为禁用状态",
     params: IdParams,
     data: z.object({ id: z.int() }),
@@ -266,6 +329,7 @@ export const channelApi = {
     method: "PUT",
     path: "/api/channel/",
     level: "admin",
+    stepUp: "guarded",
     summary: "修改渠道的任意字段；空密钥表示不变",
     body: ChannelUpdate,
     data: Channel,

@@ -1,5 +1,6 @@
 // The form of one management call. Security posture is data here, so that it can be read, mounted, documented and walked by tests.
 import type { z } from "zod";
+import type { TeamRight } from "./team-words.ts";
 
 /** The level a call needs: none, a signed-in user, role ≥ 10, role ≥ 100 (requirements W2.5). */
 export type Level = "public" | "user" | "admin" | "root";
@@ -17,6 +18,15 @@ export interface Endpoint {
   readonly turnstile?: true;
   /** A GET that changes state: refused across sites like any other write (requirements Q2). */
   readonly mutates?: true;
+  /**
+   * The owner must have proved to be there within the last five minutes, in this session: `guarded` for accounts that have a second
+   * factor, or for all when the operator says so; `always` for every account, with the password when it has no factor.
+   */
+  readonly stepUp?: "guarded" | "always";
+  /** The call acts in the team of its path: what its caller must be allowed to do there (see team-words.ts). */
+  readonly right?: TeamRight;
+  /** Part of adding a second factor: open to accounts that have to, and without proof in a session that a recovery code began. */
+  readonly enrols?: true;
   /** A public call whose handler receives the signed-in user, if there is one. */
   readonly identifies?: true;
   readonly params?: z.ZodObject;

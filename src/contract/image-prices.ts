@@ -47,7 +47,7 @@ function tableOf(model: string): ImageTable | undefined {
  * What of a request has no price in the model's table; undefined = all has one, or the model has no table. The words are OpenAI's,
  * letter by letter: an upstream may read others as one of them (`HD`).
  */
-export function unpricedPart(model: string, { size, quality }: ImageKind): "size" | "quality" | undefined {
+export function unlistedPart(model: string, { size, quality }: ImageKind): "size" | "quality" | undefined {
   const table = tableOf(model);
   if (table === undefined) return undefined;
   if (size !== "" && !table.sizes.has(size)) return "size";

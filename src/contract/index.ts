@@ -1,34 +1,64 @@
 // The table of contents of the management API: everything that is mounted, called, documented and walked by tests.
 import { accountApi } from "./account.ts";
+import { alertApi } from "./alert.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
+import { booksApi } from "./books.ts";
 import { channelApi } from "./channel.ts";
+import { channelKeyApi } from "./channel-key.ts";
+import { factorApi, sessionApi, verifyApi } from "./factor.ts";
 import { keySearchApi } from "./key-search.ts";
+import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
 import { oauthApi } from "./oauth.ts";
 import { optionApi } from "./option.ts";
 import { partnerApi } from "./partner.ts";
+import { paymentApi } from "./payment.ts";
+import { paymentAdminApi } from "./payment-admin.ts";
+import { planApi } from "./plan.ts";
+import { priceListApi } from "./price-list.ts";
+import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
+import { loginProviderApi, signOnApi } from "./sign-on.ts";
 import { statusApi } from "./status.ts";
+import { teamAdminApi, teamApi } from "./team.ts";
 import { tokenApi } from "./token.ts";
 import { usageApi } from "./usage.ts";
 import { userApi } from "./user.ts";
 import { userAdminApi } from "./user-admin.ts";
+import { userTokenApi } from "./user-token.ts";
 
 export const api = {
   status: statusApi,
   auth: authApi,
   oauth: oauthApi,
+  signOn: signOnApi,
+  loginProvider: loginProviderApi,
+  factor: factorApi,
+  verify: verifyApi,
+  session: sessionApi,
   user: userApi,
   account: accountApi,
   userAdmin: userAdminApi,
   token: tokenApi,
+  userToken: userTokenApi,
+  team: teamApi,
+  teamAdmin: teamAdminApi,
   keySearch: keySearchApi,
   redemption: redemptionApi,
   partner: partnerApi,
+  payment: paymentApi,
+  paymentAdmin: paymentAdminApi,
+  plan: planApi,
   channel: channelApi,
+  channelKey: channelKeyApi,
+  limit: limitApi,
   log: logApi,
+  receipt: receiptApi,
   usage: usageApi,
   option: optionApi,
+  priceList: priceListApi,
+  alert: alertApi,
   audit: auditApi,
+  books: booksApi,
 };

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Email } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";
-import { User } from "./user.ts";
+import { LoginUser } from "./factor.ts";
 import { Nothing, query } from "./wire.ts";
 
 /** Long enough for every code and state that GitHub issues. */
@@ -34,12 +34,13 @@ export const oauthApi = {
     method: "GET",
     path: "/api/oauth/github",
     level: "public",
+    stepUp: "guarded",
     limit: "critical",
     mutates: true,
     identifies: true,
     summary: "GitHub 回调：登录或注册；已登录时为绑定，message 为 bind，无 data",
     query: z.object({ code: handedOut, state: handedOut, ...affCode }),
-    data: User.nullable(),
+    data: LoginUser.nullable(),
     beside: z.object({ message: z.enum(["", "bind"]) }),
   }),
   wechat: endpoint({
@@ -50,12 +51,13 @@ export const oauthApi = {
     mutates: true,
     summary: "用公众号给出的验证码登录或注册",
     query: WeChatQuery.extend(affCode),
-    data: User,
+    data: LoginUser,
   }),
   bindWeChat: endpoint({
     method: "GET",
     path: "/api/oauth/wechat/bind",
     level: "user",
+    stepUp: "guarded",
     limit: "critical",
     mutates: true,
     summary: "绑定微信",
@@ -66,6 +68,7 @@ export const oauthApi = {
     method: "GET",
     path: "/api/oauth/email/bind",
     level: "user",
+    stepUp: "guarded",
     limit: "critical",
     mutates: true,
     summary: "绑定邮箱",

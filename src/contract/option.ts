@@ -3,6 +3,7 @@ import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
 import { isOneLine } from "./name.ts";
+import { DEFAULT_PLANS, TopUpPlans } from "./topup-plans.ts";
 import { Nothing, repeatedName, rowsOf, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
@@ -31,6 +32,16 @@ const positive = number("须为大于 0 的数字", (value) => Number.isFinite(v
 const port = number(
   "须为 1 到 65535 的端口号",
   (value) => Number.isInteger(value) && value >= 1 && value <= 65_535,
+);
+
+const percent = number(
+  "须为 0 到 100 的整数",
+  (value) => Number.isInteger(value) && value >= 0 && value <= 100,
+);
+
+const graceDays = number(
+  "须为 0 到 365 的整数",
+  (value) => Number.isInteger(value) && value >= 0 && value <= 365,
 );
 
 /** One line: it may stand in a mail's head, a title or an address. */
@@ -86,6 +97,19 @@ const domains = z.codec(
   },
 );
 
+/** Comma list of origins: scheme, host and port, as browsers write them. */
+const origins = z.codec(
+  z
+    .string()
+    .max(2_000, "最多 2,000 个字符")
+    .refine(
+      (value) => partsOf(value).every((part) => /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(part)),
+      "须为逗号分隔的来源，如 https://console.example.com，末尾不带斜杠",
+    ),
+  z.array(z.string()),
+  { decode: partsOf, encode: (list) => list.join(",") },
+);
+
 function readTable(value: string): object | undefined {
   try {
     const table: unknown = JSON.parse(value);
@@ -138,6 +162,21 @@ const maybeAmount = z.codec(
   },
 );
 
+/** An IANA zone by its name. `UTC+8` and offsets are none: they know no daylight saving time. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Z][A-Za-z_]+(\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+const timeZone = z
+  .string()
+  .trim()
+  .refine(isTimeZone, "须为 IANA 时区名，例如 Asia/Shanghai（中国标准时间）或 UTC");
+
 export interface OptionRow {
   /** Stored text ⇄ value. */
   readonly schema: z.ZodType;
@@ -156,9 +195,20 @@ function row<const R extends OptionRow>(definition: R): R {
   return definition;
 }
 
+/** A table of ratios, empty as long as the prices that are built in stand. */
+function ratioRow<const L extends string>(label: L) {
+  return row({ schema: ratios(label), fallback: "{}", tab: "operation", label });
+}
+
 const off = { schema: flag, fallback: "false" } as const;
 const on = { schema: flag, fallback: "true" } as const;
-const secret = { schema: text, fallback: "", secret: true, root: true } as const;
+const noText = { schema: text, fallback: "" } as const;
+const noUrl = { schema: url, fallback: "" } as const;
+const noLink = { schema: link, fallback: "" } as const;
+const noHtml = { schema: html, fallback: "" } as const;
+const zero = { schema: whole, fallback: "0", tab: "operation" } as const;
+const share = { ...zero, schema: percent } as const;
+const secret = { ...noText, secret: true, root: true } as const;
 
 export const optionTable = {
   PasswordLoginEnabled: row({ ...on, tab: "system", label: "允许通过密码进行登录" }),
@@ -173,7 +223,7 @@ export const optionTable = {
     label: "邮箱域名白名单",
   }),
   GitHubOAuthEnabled: row({ ...off, tab: "system", label: "允许通过 GitHub 账户登录 & 注册" }),
-  GitHubClientId: row({ schema: text, fallback: "", tab: "system", label: "GitHub Client ID", root: true }),
+  GitHubClientId: row({ ...noText, tab: "system", label: "GitHub Client ID", root: true }),
   GitHubClientSecret: row({ ...secret, tab: "system", label: "GitHub Client Secret" }),
   GitHubImportedNameEnabled: row({
     ...off,
@@ -182,44 +232,51 @@ export const optionTable = {
     root: true,
   }),
   WeChatAuthEnabled: row({ ...off, tab: "system", label: "允许通过微信登录 & 注册" }),
-  WeChatServerAddress: row({
-    schema: url,
-    fallback: "",
-    tab: "system",
-    label: "WeChat Server 服务器地址",
-    root: true,
-  }),
+  WeChatServerAddress: row({ ...noUrl, tab: "system", label: "WeChat Server 服务器地址", root: true }),
   WeChatServerToken: row({ ...secret, tab: "system", label: "WeChat Server 访问凭证" }),
-  WeChatAccountQRCodeImageURL: row({
-    schema: link,
-    fallback: "",
-    tab: "system",
-    label: "微信公众号二维码图片链接",
-  }),
-  MessagePusherAddress: row({ schema: url, fallback: "", tab: "system", label: "Message Pusher 推送地址" }),
+  WeChatAccountQRCodeImageURL: row({ ...noLink, tab: "system", label: "微信公众号二维码图片链接" }),
+  MessagePusherAddress: row({ ...noUrl, tab: "system", label: "Message Pusher 推送地址" }),
   MessagePusherToken: row({ ...secret, tab: "system", label: "Message Pusher 访问凭证" }),
   TurnstileCheckEnabled: row({ ...off, tab: "system", label: "启用 Turnstile 用户校验", root: true }),
-  TurnstileSiteKey: row({
-    schema: text,
-    fallback: "",
+  TurnstileSiteKey: row({ ...noText, tab: "system", label: "Turnstile Site Key", root: true }),
+  TurnstileSecretKey: row({ ...secret, tab: "system", label: "Turnstile Secret Key" }),
+  SMTPServer: row({ ...noText, tab: "system", label: "SMTP 服务器地址", root: true }),
+  SMTPPort: row({ schema: port, fallback: "587", tab: "system", label: "SMTP 端口", root: true }),
+  SMTPAccount: row({ ...noText, tab: "system", label: "SMTP 账户", root: true }),
+  SMTPFrom: row({ ...noText, tab: "system", label: "SMTP 发送者邮箱", root: true }),
+  SMTPToken: row({ ...secret, tab: "system", label: "SMTP 访问凭证" }),
+  ServerAddress: row({ ...noUrl, tab: "system", label: "服务器地址", root: true }),
+
+  OutboundProxy: row({ ...secret, tab: "system", label: "出站代理" }),
+  MfaRequiredFor: row({
+    schema: z.enum(["none", "staff", "all"], "须为 none、staff 或 all"),
+    fallback: "none",
     tab: "system",
-    label: "Turnstile Site Key",
+    label: "强制两步验证",
     root: true,
   }),
-  TurnstileSecretKey: row({ ...secret, tab: "system", label: "Turnstile Secret Key" }),
-  SMTPServer: row({ schema: text, fallback: "", tab: "system", label: "SMTP 服务器地址", root: true }),
-  SMTPPort: row({ schema: port, fallback: "587", tab: "system", label: "SMTP 端口", root: true }),
-  SMTPAccount: row({ schema: text, fallback: "", tab: "system", label: "SMTP 账户", root: true }),
-  SMTPFrom: row({ schema: text, fallback: "", tab: "system", label: "SMTP 发送者邮箱", root: true }),
-  SMTPToken: row({ ...secret, tab: "system", label: "SMTP 访问凭证" }),
-  ServerAddress: row({ schema: url, fallback: "", tab: "system", label: "服务器地址", root: true }),
+  MfaGraceDays: row({
+    schema: graceDays,
+    fallback: "14",
+    tab: "system",
+    label: "强制两步验证的宽限天数",
+    root: true,
+  }),
+  StepUpForAllEnabled: row({ ...off, tab: "system", label: "没有两步验证的账户也须再次验证", root: true }),
+  PasskeyOrigins: row({
+    schema: origins,
+    fallback: "",
+    tab: "system",
+    label: "通行密钥的其他来源",
+    root: true,
+  }),
 
-  Notice: row({ schema: html, fallback: "", tab: "other", label: "公告" }),
+  Notice: row({ ...noHtml, tab: "other", label: "公告" }),
   SystemName: row({ schema: text, fallback: "Tollgate", tab: "other", label: "系统名称" }),
-  Logo: row({ schema: link, fallback: "", tab: "other", label: "Logo 图片地址" }),
-  Footer: row({ schema: html, fallback: "", tab: "other", label: "页脚" }),
-  HomePageContent: row({ schema: html, fallback: "", tab: "other", label: "首页内容" }),
-  About: row({ schema: html, fallback: "", tab: "other", label: "关于" }),
+  Logo: row({ ...noLink, tab: "other", label: "Logo 图片地址" }),
+  Footer: row({ ...noHtml, tab: "other", label: "页脚" }),
+  HomePageContent: row({ ...noHtml, tab: "other", label: "首页内容" }),
+  About: row({ ...noHtml, tab: "other", label: "关于" }),
   Theme: row({
     schema: z.string().refine((name) => ["default", "berry", "air"].includes(name), "无效的主题"),
     fallback: "default",
@@ -228,34 +285,19 @@ export const optionTable = {
   }),
   ReleaseRepository: row({ schema: repository, fallback: "", tab: "other", label: "发布仓库", root: true }),
 
-  QuotaForNewUser: row({ schema: whole, fallback: "0", tab: "operation", label: "新用户初始额度" }),
-  QuotaForInviter: row({ schema: whole, fallback: "0", tab: "operation", label: "邀请新用户奖励额度" }),
-  QuotaForInvitee: row({ schema: whole, fallback: "0", tab: "operation", label: "新用户使用邀请码奖励额度" }),
+  QuotaForNewUser: row({ ...zero, label: "新用户初始额度" }),
+  QuotaForInviter: row({ ...zero, label: "邀请新用户奖励额度" }),
+  QuotaForInvitee: row({ ...zero, label: "新用户使用邀请码奖励额度" }),
   QuotaRemindThreshold: row({ schema: whole, fallback: "1000", tab: "operation", label: "额度提醒阈值" }),
   PreConsumedQuota: row({ schema: whole, fallback: "500", tab: "operation", label: "请求预扣费额度" }),
-  ModelRatio: row({ schema: ratios("模型倍率"), fallback: "{}", tab: "operation", label: "模型倍率" }),
-  CompletionRatio: row({ schema: ratios("补全倍率"), fallback: "{}", tab: "operation", label: "补全倍率" }),
-  CacheRatio: row({ schema: ratios("缓存倍率"), fallback: "{}", tab: "operation", label: "缓存倍率" }),
-  CacheWriteRatio: row({
-    schema: ratios("缓存写入倍率"),
-    fallback: "{}",
-    tab: "operation",
-    label: "缓存写入倍率",
-  }),
-  AudioRatio: row({ schema: ratios("音频倍率"), fallback: "{}", tab: "operation", label: "音频倍率" }),
-  AudioCompletionRatio: row({
-    schema: ratios("音频补全倍率"),
-    fallback: "{}",
-    tab: "operation",
-    label: "音频补全倍率",
-  }),
-  ImageRatio: row({ schema: ratios("图片倍率"), fallback: "{}", tab: "operation", label: "图片倍率" }),
-  ImageCompletionRatio: row({
-    schema: ratios("图片补全倍率"),
-    fallback: "{}",
-    tab: "operation",
-    label: "图片补全倍率",
-  }),
+  ModelRatio: ratioRow("模型倍率"),
+  CompletionRatio: ratioRow("补全倍率"),
+  CacheRatio: ratioRow("缓存倍率"),
+  CacheWriteRatio: ratioRow("缓存写入倍率"),
+  AudioRatio: ratioRow("音频倍率"),
+  AudioCompletionRatio: ratioRow("音频补全倍率"),
+  ImageRatio: ratioRow("图片倍率"),
+  ImageCompletionRatio: ratioRow("图片补全倍率"),
   GroupRatio: row({
     schema: groupRatios,
     fallback: '{"default":1,"vip":1,"svip":1}',
@@ -273,43 +315,37 @@ export const optionTable = {
     tab: "operation",
     label: "余额用完后仍可使用免费模型",
   }),
-  TopUpLink: row({ schema: link, fallback: "", tab: "operation", label: "充值链接" }),
-  ChatLink: row({ schema: link, fallback: "", tab: "operation", label: "聊天页面链接" }),
-  PricingLink: row({ schema: link, fallback: "", tab: "operation", label: "价格页面链接" }),
-  DocsLink: row({ schema: link, fallback: "", tab: "operation", label: "文档页面链接" }),
-  CheapLink: row({ schema: link, fallback: "", tab: "operation", label: "特惠套餐页面链接" }),
+  TopUpLink: row({ ...noLink, tab: "operation", label: "充值链接" }),
+  TopUpPlans: row({ schema: TopUpPlans, fallback: DEFAULT_PLANS, tab: "operation", label: "充值套餐" }),
+  PayCommissionPercent: row({ ...share, fallback: "5", label: "在线充值的返现比例（%）" }),
+  PlanCommissionPercent: row({ ...share, label: "购买套餐的返现比例（%）" }),
+  ChatLink: row({ ...noLink, tab: "operation", label: "聊天页面链接" }),
+  PricingLink: row({ ...noLink, tab: "operation", label: "价格页面链接" }),
+  DocsLink: row({ ...noLink, tab: "operation", label: "文档页面链接" }),
+  CheapLink: row({ ...noLink, tab: "operation", label: "特惠套餐页面链接" }),
   QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
-  RetryTimes: row({ schema: whole, fallback: "0", tab: "operation", label: "失败重试次数" }),
-  TokenRequestsPerMinute: row({
-    schema: whole,
-    fallback: "0",
+  RetryTimes: row({ ...zero, label: "失败重试次数" }),
+  TokenRequestsPerMinute: row({ ...zero, label: "每个令牌每分钟的请求数上限" }),
+  UserRequestsPerMinute: row({ ...zero, label: "每个用户每分钟的请求数上限" }),
+  TokenConcurrency: row({ ...zero, label: "每个令牌同时进行的请求数上限" }),
+  UserConcurrency: row({ ...zero, label: "每个用户同时进行的请求数上限" }),
+  TokenShownOnceEnabled: row({ ...off, tab: "operation", label: "新令牌的密钥只显示一次" }),
+  BudgetTimeZone: row({
+    schema: timeZone,
+    fallback: "Asia/Shanghai",
     tab: "operation",
-    label: "每个令牌每分钟的请求数上限",
-  }),
-  UserRequestsPerMinute: row({
-    schema: whole,
-    fallback: "0",
-    tab: "operation",
-    label: "每个用户每分钟的请求数上限",
-  }),
-  TokenConcurrency: row({
-    schema: whole,
-    fallback: "0",
-    tab: "operation",
-    label: "每个令牌同时进行的请求数上限",
-  }),
-  UserConcurrency: row({
-    schema: whole,
-    fallback: "0",
-    tab: "operation",
-    label: "每个用户同时进行的请求数上限",
+    label: "限额按日、周、月计算时的时区",
   }),
   SessionAffinityEnabled: row({ ...on, tab: "operation", label: "同一对话优先使用同一渠道" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
+  ChannelBalanceThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "渠道余额通知线" }),
+  DiskFreeThreshold: row({ ...share, fallback: "10", label: "磁盘剩余百分比通知线" }),
   AutomaticDisableChannelEnabled: row({ ...off, tab: "operation", label: "失败时自动禁用渠道" }),
   AutomaticEnableChannelEnabled: row({ ...off, tab: "operation", label: "成功时自动启用渠道" }),
+  ChannelKeyExportEnabled: row({ ...off, tab: "operation", label: "允许超级管理员导出渠道密钥" }),
   LogConsumeEnabled: row({ ...on, tab: "operation", label: "启用额度消费日志记录" }),
   DisplayInCurrencyEnabled: row({ ...on, tab: "operation", label: "以货币形式显示额度" }),
+  TeamCreateEnabled: row({ ...on, tab: "system", label: "允许用户创建团队" }),
   DisplayTokenStatEnabled: row({
     ...on,
     tab: "operation",
@@ -352,6 +388,7 @@ export const optionApi = {
     method: "PUT",
     path: "/api/option/",
     level: "admin",
+    stepUp: "guarded",
     summary: "保存一个选项",
     body: OptionWrite,
     // The one place where the family does so.

@@ -14,8 +14,8 @@ import {
   defaultImageRatio,
   defaultModelRatio,
   defaultTiers,
+  priceGaps,
   tiersOf,
-  unpriced,
 } from "./prices.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
@@ -98,17 +98,17 @@ describe("the default tables", () => {
   it("find nothing for names of object members", () => {
     for (const member of ["constructor", "toString", "__proto__"]) {
       expect(defaultModelRatio[member]).toBeUndefined();
-      expect(unpriced[member]).toBeUndefined();
+      expect(priceGaps[member]).toBeUndefined();
     }
   });
 
   it("price every default model, or say why not", () => {
     const offered = new Set(Object.values(providerModels).flat());
     for (const model of offered) {
-      expect([defaultModelRatio[model] !== undefined, unpriced[model] !== undefined], model).toContain(true);
-      expect(defaultModelRatio[model] !== undefined && unpriced[model] !== undefined, model).toBe(false);
+      expect([defaultModelRatio[model] !== undefined, priceGaps[model] !== undefined], model).toContain(true);
+      expect(defaultModelRatio[model] !== undefined && priceGaps[model] !== undefined, model).toBe(false);
     }
-    for (const model of Object.keys(unpriced)) expect(offered, model).toContain(model);
+    for (const model of Object.keys(priceGaps)) expect(offered, model).toContain(model);
   });
 
   it.each([

@@ -40,7 +40,7 @@ export const builtInRatios = {
 /** Models whose ratio counts something else than LLM tokens. */
 export const chargeUnit: Readonly<Record<string, ChargeUnit>> = ratios.unit;
 
-const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
+const gapGroups: readonly (readonly [reason: string, models: string])[] = [
   ["本地部署的模型没有公开价格", "llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"],
   ["按实际调用的模型与工具计价", "groq/compound groq/compound-mini openrouter/auto"],
   [
@@ -59,11 +59,11 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ],
 ];
 
-/** Default models that deliberately have no price, each with the reason shown to the operator. */
-export const unpriced: Readonly<Record<string, string>> = Object.assign(
+/** Default models that deliberately have no price, each with the reason. */
+export const priceGaps: Readonly<Record<string, string>> = Object.assign(
   table<string>(),
   Object.fromEntries(
-    unpricedGroups.flatMap(([reason, models]) => models.split(/\s+/).map((model) => [model, reason])),
+    gapGroups.flatMap(([reason, models]) => models.split(/\s+/).map((model) => [model, reason])),
   ),
 );
 

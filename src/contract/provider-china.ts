@@ -1,6 +1,6 @@
 // Provider rows: vendors in China. Data only. Facts: vendors/baidu, vendors/quirks, requirements T2, W13.
 import type { Provider, Quirks, Wire } from "./provider.ts";
-import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { openaiPaths, vendor } from "./provider-paths.ts";
 import { qianfanPaths } from "./qianfan-paths.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
@@ -93,10 +93,10 @@ export const sparkX2Paths = { chat: "/chat/completions" } as const;
 
 export const chinaVendors: readonly Provider[] = [
   {
+    ...vendor,
     type: 15,
     slug: "baidu",
     label: "百度文心千帆",
-    kind: "vendor",
     color: "blue",
     baseUrl: "https://aip.baidubce.com",
     keyHint: "按照如下格式输入：APIKey|SecretKey",
@@ -118,16 +118,14 @@ export const chinaVendors: readonly Provider[] = [
     })),
   },
   {
+    ...vendor,
     type: 17,
     slug: "ali",
     label: "阿里通义千问",
-    kind: "vendor",
     color: "orange",
     baseUrl: "https://dashscope.aliyuncs.com",
-    keyHint: plainKey,
     other: { label: "插件参数", fallback: "", hint: "可选，即 X-DashScope-Plugin 请求头的取值" },
     dialect: "ali",
-    signer: "bearer",
     paths: {
       chat: "/api/v1/services/aigc/text-generation/generation",
       embeddings: "/api/v1/services/embeddings/text-embedding/text-embedding",
@@ -146,10 +144,10 @@ export const chinaVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 18,
     slug: "xunfei",
     label: "讯飞星火认知",
-    kind: "vendor",
     color: "teal",
     baseUrl: "wss://spark-api.xf-yun.com",
     keyHint: "按照如下格式输入：APPID|APISecret|APIKey",
@@ -171,14 +169,12 @@ export const chinaVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 16,
     slug: "zhipu",
     label: "智谱 ChatGLM",
-    kind: "vendor",
     color: "violet",
     baseUrl: "https://open.bigmodel.cn",
-    keyHint: plainKey,
-    dialect: "openai",
     signer: "zhipu-jwt",
     paths: {
       chat: "/api/paas/v4/chat/completions",
@@ -218,29 +214,23 @@ export const chinaVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 19,
     slug: "360",
     label: "360 智脑",
-    kind: "vendor",
     color: "green",
     baseUrl: "https://ai.360.cn",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat, embeddings },
     // Source: vendors/zhinao.
     quirks: { clampTemperature: [0, 1] },
   },
   {
+    ...vendor,
     type: 25,
     slug: "moonshot",
     label: "Moonshot AI",
-    kind: "vendor",
     color: "black",
     baseUrl: "https://api.moonshot.cn",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat, models, messages: "/anthropic/v1/messages" },
     // From k2.5 on both sampling fields are fixed by the vendor. Source: vendors/moonshot.
     quirks: {
@@ -266,10 +256,10 @@ export const chinaVendors: readonly Provider[] = [
     balance: { probe: "field", url: "/v1/users/me/balance", field: "data.available_balance" },
   },
   {
+    ...vendor,
     type: 23,
     slug: "tencent",
     label: "腾讯混元",
-    kind: "vendor",
     color: "blue",
     baseUrl: "https://hunyuan.tencentcloudapi.com",
     keyHint: "按照如下格式输入：AppId|SecretId|SecretKey",
@@ -289,29 +279,24 @@ export const chinaVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 26,
     slug: "baichuan",
     label: "百川大模型",
-    kind: "vendor",
     color: "brown",
     baseUrl: "https://api.baichuan-ai.com",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat, embeddings },
     // Source: vendors/baichuan, requirements W13.1.
     quirks: { noStreamOptions: true, rejectsZeroPenalties: true, clampTemperature: [0, 1] },
   },
   {
+    ...vendor,
     type: 27,
     slug: "minimax",
     label: "MiniMax",
-    kind: "vendor",
     color: "red",
     baseUrl: "https://api.minimax.chat",
-    keyHint: plainKey,
     dialect: "minimax",
-    signer: "bearer",
     // Embeddings of this vendor want an account's number in their address.
     paths: { chat: "/v1/text/chatcompletion_v2", ...minimaxTasks },
     alternates: [
@@ -325,15 +310,12 @@ export const chinaVendors: readonly Provider[] = [
     quirks: { ...minimaxQuirks, endsWithWholeReply: true },
   },
   {
+    ...vendor,
     type: 31,
     slug: "lingyiwanwu",
     label: "零一万物",
-    kind: "vendor",
     color: "teal",
     baseUrl: "https://api.lingyiwanwu.com",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat },
   },
 ];

@@ -1,7 +1,7 @@
 // Provider rows: custom bases, knowledge bases and resellers, nearly all plain forwarders of OpenAI's wire. Data only.
 // Facts: vendors/openrouter, vendors/resellers, vendors/balances, requirements T2, W13.
 import type { Paths, Provider } from "./provider.ts";
-import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { openaiPaths, vendor } from "./provider-paths.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
 
@@ -9,13 +9,10 @@ const { chat, completions, embeddings, responses, models } = openaiPaths;
 const forwarderPaths: Paths = { ...openaiPaths, rerank: "/v1/rerank" };
 
 /** What all plain forwarders share: OpenAI's wire, no deviation (vendors/resellers). */
-const forwarder = {
-  kind: "proxy",
-  keyHint: plainKey,
-  dialect: "openai",
-  signer: "bearer",
-  paths: forwarderPaths,
-} as const;
+const forwarder = { ...vendor, kind: "proxy", paths: forwarderPaths } as const;
+
+/** What a reseller says is left where OpenAI's own console asked for it. */
+const grants = { probe: "field", url: "/dashboard/billing/credit_grants" } as const;
 
 export const forwarders: readonly Provider[] = [
   {
@@ -30,6 +27,7 @@ export const forwarders: readonly Provider[] = [
     balance: { probe: "openai-billing", unit: "usd" },
   },
   {
+    ...vendor,
     type: 22,
     slug: "fastgpt",
     label: "知识库：FastGPT",
@@ -38,8 +36,6 @@ export const forwarders: readonly Provider[] = [
     baseUrl: "https://fastgpt.run/api/openapi",
     baseUrlHint: "现用地址 https://cloud.fastgpt.cn/api，私有部署为 {地址}/api",
     keyHint: "按照如下格式输入：APIKey-AppId，例如：fastgpt-xxxxxxxx-64f335d84283f05518e9e041",
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat },
     // Usage is 1/1/1 or zeros; errors come as {code, statusText, message} with 200 or 500. Source: vendors/fastgpt.
     quirks: {
@@ -50,29 +46,26 @@ export const forwarders: readonly Provider[] = [
     },
   },
   {
+    ...vendor,
     type: 21,
     slug: "aiproxy-library",
     label: "知识库：AI Proxy",
     kind: "knowledge",
     color: "purple",
     baseUrl: "https://api.aiproxy.io",
-    keyHint: plainKey,
     other: { label: "知识库 ID", fallback: "", hint: "请输入知识库 ID，例如：123456", required: true },
     dialect: "aiproxy",
-    signer: "bearer",
     paths: { chat: "/api/library/ask" },
     quirks: { usageUnreliable: true },
   },
   {
+    ...vendor,
     type: 20,
     slug: "openrouter",
     label: "代理：OpenRouter",
     kind: "proxy",
     color: "black",
     baseUrl: "https://openrouter.ai/api",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat, completions, embeddings, responses, messages: "/v1/messages", models },
     // Attribution headers. Source: vendors/openrouter.
     quirks: {
@@ -139,12 +132,7 @@ export const forwarders: readonly Provider[] = [
     color: "teal",
     baseUrl: "https://api.closeai-proxy.xyz",
     baseUrlHint: "现用地址 https://api.openai-proxy.org",
-    balance: {
-      probe: "field",
-      unit: "cny",
-      url: "/dashboard/billing/credit_grants",
-      field: "total_available",
-    },
+    balance: { ...grants, unit: "cny", field: "total_available" },
   },
   {
     ...forwarder,
@@ -169,12 +157,7 @@ export const forwarders: readonly Provider[] = [
     label: "代理：API2GPT",
     color: "orange",
     baseUrl: "https://api.api2gpt.com",
-    balance: {
-      probe: "field",
-      unit: "cny",
-      url: "/dashboard/billing/credit_grants",
-      field: "total_remaining",
-    },
+    balance: { ...grants, unit: "cny", field: "total_remaining" },
   },
   {
     ...forwarder,
@@ -183,11 +166,6 @@ export const forwarders: readonly Provider[] = [
     label: "代理：AIGC2D",
     color: "red",
     baseUrl: "https://api.aigc2d.com",
-    balance: {
-      probe: "field",
-      unit: "quota",
-      url: "/dashboard/billing/credit_grants",
-      field: "total_available",
-    },
+    balance: { ...grants, unit: "quota", field: "total_available" },
   },
 ];

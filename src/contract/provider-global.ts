@@ -1,6 +1,6 @@
 // Provider rows: vendors outside China. Data only. Facts: vendors/azure, vendors/gemini, vendors/quirks, vendors/ollama, requirements T2, W13.
 import type { Paths, Provider, Quirks } from "./provider.ts";
-import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { openaiPaths, vendor } from "./provider-paths.ts";
 
 const {
   chat,
@@ -107,15 +107,12 @@ const responsesQuirks: Quirks = { dropFields: ["temperature", "top_p"], effortIn
 
 export const globalVendors: readonly Provider[] = [
   {
+    ...vendor,
     type: 1,
     slug: "openai",
     label: "OpenAI",
-    kind: "vendor",
     color: "green",
     baseUrl: "https://api.openai.com",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: openaiPaths,
     balance: { probe: "openai-billing", unit: "usd" },
     quirks: { forModels: reasoningModels, effortInName: reasoningPrefixes },
@@ -129,26 +126,24 @@ export const globalVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 14,
     slug: "anthropic",
     label: "Anthropic Claude",
-    kind: "vendor",
     color: "black",
     baseUrl: "https://api.anthropic.com",
-    keyHint: plainKey,
     dialect: "anthropic",
     signer: "x-api-key",
     paths: { chat: "/v1/messages", "count-tokens": "/v1/messages/count_tokens", models: "/v1/models" },
   },
   {
+    ...vendor,
     type: 3,
     slug: "azure",
     label: "Azure OpenAI",
-    kind: "vendor",
     color: "olive",
     baseUrl: "",
     baseUrlHint: "https://{资源名}.openai.azure.com",
-    keyHint: plainKey,
     other: {
       label: "默认 API 版本",
       fallback: "2023-06-01-preview",
@@ -203,13 +198,12 @@ export const globalVendors: readonly Provider[] = [
     },
   },
   {
+    ...vendor,
     type: 11,
     slug: "palm",
     label: "Google PaLM2",
-    kind: "vendor",
     color: "yellow",
     baseUrl: "https://generativelanguage.googleapis.com",
-    keyHint: plainKey,
     // Switched off by Google in October 2024; a channel of this type still reaches Gemini models.
     dialect: "palm",
     signer: "goog-key",
@@ -223,13 +217,12 @@ export const globalVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 24,
     slug: "gemini",
     label: "Google Gemini",
-    kind: "vendor",
     color: "purple",
     baseUrl: "https://generativelanguage.googleapis.com",
-    keyHint: plainKey,
     other: { label: "API 版本", fallback: "v1beta", hint: "留空使用 v1beta" },
     dialect: "gemini",
     signer: "goog-key",
@@ -244,15 +237,12 @@ export const globalVendors: readonly Provider[] = [
     ],
   },
   {
+    ...vendor,
     type: 28,
     slug: "mistral",
     label: "Mistral AI",
-    kind: "vendor",
     color: "red",
     baseUrl: "https://api.mistral.ai",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     // /v1/fim/completions answers in the chat shape, so it cannot stand in for /v1/completions.
     paths: { chat, embeddings, speech, transcription, moderation, models },
     // Unknown fields are refused with 422. Source: vendors/mistral.
@@ -280,15 +270,12 @@ export const globalVendors: readonly Provider[] = [
     },
   },
   {
+    ...vendor,
     type: 29,
     slug: "groq",
     label: "Groq",
-    kind: "vendor",
     color: "orange",
     baseUrl: "https://api.groq.com/openai",
-    keyHint: plainKey,
-    dialect: "openai",
-    signer: "bearer",
     paths: { chat, speech, transcription, translation, responses, models },
     // Source: vendors/groq.
     quirks: {
@@ -298,16 +285,15 @@ export const globalVendors: readonly Provider[] = [
     },
   },
   {
+    ...vendor,
     type: 30,
     slug: "ollama",
     label: "Ollama",
-    kind: "vendor",
     color: "olive",
     baseUrl: "http://localhost:11434",
     keyHint: "可留空；上游需要鉴权时填写其密钥",
     keyOptional: true,
     dialect: "ollama",
-    signer: "bearer",
     paths: {
       chat: "/api/chat",
       completions: "/api/generate",

@@ -2,13 +2,10 @@
 // Facts: vendors/qianfan, vendors/dashscope, vendors/spark, vendors/claude-elsewhere, vendors/balances, vendors/newer-types, requirements T2.2.
 import type { Paths, Provider } from "./provider.ts";
 import { qianfan, sparkHttp, sparkX2Paths } from "./provider-china.ts";
-import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { openaiPaths, vendor } from "./provider-paths.ts";
 
 const { chat, completions, embeddings, images, speech, transcription, responses, realtime, models } =
   openaiPaths;
-
-/** What a vendor of OpenAI's wire with a plain key shares with the others. */
-const vendor = { kind: "vendor", keyHint: plainKey, dialect: "openai", signer: "bearer" } as const;
 
 /** What an unknown server of OpenAI's wire can be asked for; other formats are translated to its chat. */
 const compatiblePaths: Paths = {

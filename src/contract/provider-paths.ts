@@ -4,6 +4,9 @@ import type { Paths } from "./provider.ts";
 /** Placeholder of the key field for types without a format of their own. */
 export const plainKey = "请输入渠道对应的鉴权密钥";
 
+/** What a vendor of OpenAI's wire with a plain key shares with the others. */
+export const vendor = { kind: "vendor", keyHint: plainKey, dialect: "openai", signer: "bearer" } as const;
+
 /** What api.openai.com serves, or served: what is compatible with it may have edits still. */
 export const openaiPaths = {
   chat: "/v1/chat/completions",

@@ -27,10 +27,18 @@ export const Status = z.object({
   password_login: z.boolean().default(true),
   register: z.boolean().default(true),
   default_password: z.boolean().default(false),
+  /** Whose site passkeys are for; "" = the server has no name, so there are none. */
+  passkey_rp_id: z.string().default(""),
+  /** The login providers that are on. */
+  oauth_providers: z.array(z.object({ slug: z.string(), name: z.string(), kind: z.string() })).default([]),
   /** What the pages of these names show in a frame; "" = none. */
   pricing_link: z.string().default(""),
   docs_link: z.string().default(""),
   cheap_link: z.string().default(""),
+  /** The zone whose days, weeks and months limits are counted by. */
+  budget_time_zone: z.string().default(""),
+  /** Least that a call sets aside, in LLM tokens; what it costs is by model. */
+  pre_consumed_quota: z.int().default(0),
 });
 export type Status = z.output<typeof Status>;
 

@@ -1,6 +1,7 @@
 // API tokens (令牌) of the actor. The key goes without its `sk-` prefix (requirements W3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { isOneLine } from "./name.ts";
 import {
   IdParams,
   ListBeside,
@@ -13,7 +14,41 @@ import {
   SearchQuery,
 } from "./wire.ts";
 
+/** What is typed before the keys of everybody can never be shown again. */
+export const FORGET_WORDS = "删除密钥原文";
+
 export const TokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 } as const;
+
+/** Comma-separated, each once. */
+const Tags = z
+  .string()
+  .max(1_000, "最多 20 个标签")
+  .refine(isOneLine, "标签不能含有换行或控制字符")
+  .overwrite((text) => tagsOf(text).join(","))
+  .refine((text) => tagsOf(text).length <= 20, "最多 20 个标签")
+  .refine((text) => tagsOf(text).every((tag) => tag.length <= 40), "每个标签最多 40 个字符");
+
+/** The tags of a list as it is typed; commas of Chinese keyboards count. */
+export function tagsOf(text: string): string[] {
+  return [
+    ...new Set(
+      text
+        .split(/[,，]/)
+        .map((tag) => tag.trim())
+        .filter((tag) => tag !== ""),
+    ),
+  ];
+}
+
+const METADATA_CHARS = 4_096;
+
+/** Notes of the owner: names and texts, flat. */
+const Metadata = z
+  .record(
+    z.string().regex(/^(?!__)[^\s=]{1,40}$/, "备注的名称须为 1 到 40 个字符，不含空格与等号"),
+    z.string().max(1_000),
+  )
+  .refine((notes) => JSON.stringify(notes).length <= METADATA_CHARS, "备注合计最多 4,096 个字符");
 
 /** Seconds since 1970, or -1 for never. */
 const ExpiredTime = z.int().min(-1, "过期时间格式错误");
@@ -35,16 +70,49 @@ export const Token = z.object({
   models: lenient(z.string(), ""),
   /** CIDRs the caller's address must be in, comma-separated; "" = any. */
   subnet: z.string().default(""),
+  /** Nothing opens the key any more: `key` is "" but in the answer that made it. */
+  shown_once: z.boolean().default(false),
+  /** The begin and the end of the key, e.g. `abcd…wxyz`; "" = it was not noted. */
+  key_hint: z.string().default(""),
+  /** Comma-separated. */
+  tags: z.string().default(""),
+  metadata: z.record(z.string(), z.string()).default({}),
+  /** An administrator made it for its owner. */
+  is_granted: z.boolean().default(false),
+  /** Until when the key before the last rotation works. Seconds; 0 = it does not. */
+  old_key_until: z.int().default(0),
+  /** When that key was last used since the rotation, within a minute. Seconds; 0 = not yet. */
+  old_key_used: z.int().default(0),
+  /** The team that pays for its calls; 0 = its user does. Our addition, as is the name of who holds it, "" where it is one's own. */
+  team_id: z.int().default(0),
+  holder: z.string().default(""),
 });
 export type Token = z.output<typeof Token>;
+
+/** What no entry of a list may be: it would be meant as a pattern and be none (requirements L12). */
+const NO_PATTERN = /^!*$|^!!|\*./;
+
+/** Names, beginnings with `*` behind (`gpt-4o*`), and `!` before what is left out; separated by commas. */
+const ModelList = z
+  .string()
+  .max(20_000)
+  .refine((text) => !text.split(",").some((part) => part.trim() !== "" && NO_PATTERN.test(part.trim())), {
+    error: "模型范围中的 * 只能在末尾，! 后须有模型名",
+  });
 
 export const TokenDraft = z.object({
   name: z.string().trim().min(1, "请输入令牌名称").max(30, "令牌名称须为 1 到 30 个字符"),
   remain_quota: Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER).default(500_000),
   expired_time: ExpiredTime.default(-1),
   unlimited_quota: z.boolean().default(false),
-  models: z.string().max(20_000).nullish(),
+  models: ModelList.nullish(),
   subnet: z.string().max(1_000).optional(),
+  tags: Tags.optional(),
+  metadata: Metadata.optional(),
+  /** The key is in this answer and never again; always so where TokenShownOnceEnabled is on. */
+  shown_once: z.boolean().optional(),
+  /** The team that is to pay; absent or 0 = the account of the actor. */
+  team_id: z.int().min(0).optional(),
 });
 export type TokenDraft = z.output<typeof TokenDraft>;
 
@@ -67,18 +135,36 @@ export const TokenUpdate = z.object({
   original_remain_quota: Quota.optional(),
   expired_time: ExpiredTime.optional(),
   unlimited_quota: z.boolean().optional(),
-  models: z.string().max(20_000).nullish(),
+  models: ModelList.nullish(),
   subnet: z.string().max(1_000).optional(),
+  tags: Tags.optional(),
+  metadata: Metadata.optional(),
+  /** true = what opens the key is deleted, for ever; false changes nothing. */
+  shown_once: z.boolean().optional(),
 });
 export type TokenUpdate = z.output<typeof TokenUpdate>;
+
+/** Of lists: one tag; absent = all. */
+const OfTag = { tag: query.text };
+
+const DAY_SEC = 86_400;
+
+/** How long the key before goes on working. Seconds; 0 = it ends at once. */
+export const TokenRotation = z.object({
+  overlap: z
+    .int()
+    .min(0, "重叠时间须为 0 到 30 天")
+    .max(30 * DAY_SEC, "重叠时间须为 0 到 30 天")
+    .default(DAY_SEC),
+});
 
 export const tokenApi = {
   list: endpoint({
     method: "GET",
     path: "/api/token/",
     level: "user",
-    summary: "我的令牌",
-    query: ListQuery,
+    summary: "我的令牌；tag 时只列有该标签的，带 team_id 时为该团队的令牌，不含他人的密钥",
+    query: ListQuery.extend({ ...OfTag, team_id: query.count }),
     data: rowsOf(Token),
     beside: ListBeside,
   }),
@@ -86,8 +172,8 @@ export const tokenApi = {
     method: "GET",
     path: "/api/token/search",
     level: "user",
-    summary: "按名称前缀搜索我的令牌",
-    query: SearchQuery,
+    summary: "按名称前缀搜索我的或团队的令牌",
+    query: SearchQuery.extend({ ...OfTag, team_id: query.count }),
     data: rowsOf(Token),
     beside: ListBeside,
   }),
@@ -124,6 +210,24 @@ export const tokenApi = {
     query: z.object({ status_only: query.text }),
     body: TokenUpdate,
     data: Token,
+  }),
+  rotate: endpoint({
+    method: "POST",
+    path: "/api/token/:id/rotate",
+    level: "user",
+    summary: "轮换密钥，返回含新密钥的令牌；旧密钥在 overlap 秒内仍可使用",
+    params: IdParams,
+    body: TokenRotation,
+    data: Token,
+  }),
+  forgetAll: endpoint({
+    method: "POST",
+    path: "/api/token/forget",
+    level: "root",
+    stepUp: "guarded",
+    summary: "删除所有令牌的密钥原文：此后只能轮换，不能查看；返回个数",
+    body: z.object({ confirm: z.literal(FORGET_WORDS, "请输入确认的文字") }),
+    data: z.int(),
   }),
   remove: endpoint({
     method: "DELETE",

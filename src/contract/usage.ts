@@ -45,7 +45,7 @@ const outcomes = {
   first_byte_ms: z.int(),
 };
 
-const UsageReport = z.object({
+export const UsageReport = z.object({
   /** Start of the first day, seconds. */
   start: z.int(),
   days: z.int(),

@@ -51,6 +51,7 @@ export const userApi = {
     method: "GET",
     path: "/api/user/self",
     level: "user",
+    enrols: true,
     summary: "当前用户",
     data: User,
   }),

@@ -49,7 +49,7 @@ function parseV6(text: string): bigint | undefined {
 
 const MAPPED_PREFIX = 0xffffn << 32n;
 
-function parseAddress(text: string): Address | undefined {
+export function parseAddress(text: string): Address | undefined {
   const v4 = parseV4(text);
   if (v4 !== undefined) return { value: v4, bits: 32 };
   const v6 = text.includes(":") ? parseV6(text) : undefined;

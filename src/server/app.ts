@@ -15,20 +15,19 @@ import type { RequestOrigin } from "#server/accounts/proxy-signs.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { continueInTurn, EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
-import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import { asksForPage, waitPage } from "#server/app/wait-page.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
-import { limitAddress } from "#server/limits/by-address.ts";
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { newRequestId } from "#server/secrets.ts";
 import { identifyCaller } from "./address.ts";
-import { InFlight } from "./relay/http/in-flight.ts";
+import { clearOnly, isAmbiguous } from "./app/early-answer.ts";
+import { limitAddress } from "./limits/limits.ts";
+import { InFlight, limitStall, STALL_MS } from "./relay/http/client-response.ts";
 import { localErrors } from "./relay/http/local-errors.ts";
 import { isRelayed } from "./relay/http/routes.ts";
-import { limitStall, STALL_MS } from "./relay/http/slow-client.ts";
 
 export interface App {
   readonly listener: RequestListener;

@@ -9,6 +9,13 @@ export interface EgressRule {
   readonly port: number | undefined;
 }
 
+/** What the usual variables say of outbound proxies; "" = nothing. */
+export interface ProxyEnvironment {
+  readonly http: string;
+  readonly https: string;
+  readonly noProxy: string;
+}
+
 /** So many calls per window and address; 0 = no limit. */
 export interface RateLimit {
   readonly limit: number;
@@ -33,6 +40,10 @@ export interface Config {
   readonly initialRootToken: string | undefined;
   readonly initialRootAccessToken: string | undefined;
   readonly egressAllow: readonly EgressRule[];
+  /** What outbound proxies alone may be besides. */
+  readonly egressProxyAllow: readonly EgressRule[];
+  /** The proxies of the environment; undefined = it is not asked (requirements C08). */
+  readonly proxyEnvironment: ProxyEnvironment | undefined;
   /** CIDRs whose X-Forwarded-For and X-Forwarded-Proto count. */
   readonly trustedProxies: readonly string[];
   readonly rateLimits: { readonly api: RateLimit; readonly web: RateLimit; readonly critical: RateLimit };
@@ -46,6 +57,8 @@ export interface Config {
   readonly syncFrequencyMs: number;
   /** How often all channels are tested; 0 = never. */
   readonly channelTestFrequencyMs: number;
+  /** How often the balances of channels are asked for; 0 = never. */
+  readonly channelBalanceFrequencyMs: number;
   /** The pause between two channels of a test or balance run. */
   readonly pollingIntervalMs: number;
   /** Entries of the usage log about calls are removed when they are older; 0 = never. */
@@ -57,6 +70,8 @@ export interface Config {
   readonly githubUrl: string;
   readonly githubApiUrl: string;
   readonly turnstileUrl: string;
+  /** Instead of all hosts of 飞书, 钉钉, 企业微信, Telegram and Slack, for tests; undefined = theirs. No trailing slash. */
+  readonly chatVendorUrl: string | undefined;
 }
 
 /** The environment asks for something impossible; the message names the variable and what it should be. */
@@ -187,6 +202,10 @@ const Environment = z.object({
     },
   ),
   EGRESS_ALLOW: egressRules,
+  EGRESS_PROXY_ALLOW: egressRules,
+  EGRESS_PROXY_ENV: text.refine((value) => value === undefined || value === "0" || value === "1", {
+    error: "must be 1 to use HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, else 0",
+  }),
   TRUSTED_PROXIES: cidrs,
   GLOBAL_API_RATE_LIMIT: count(0, 1_000_000_000, 480),
   GLOBAL_WEB_RATE_LIMIT: count(0, 1_000_000_000, 240),
@@ -196,12 +215,14 @@ const Environment = z.object({
   RELAY_TIMEOUT: count(0, 86_400, 300),
   SYNC_FREQUENCY: count(1, 86_400, 60),
   CHANNEL_TEST_FREQUENCY: count(0, 525_600, 0),
+  CHANNEL_UPDATE_FREQUENCY: count(0, 525_600, 0),
   POLLING_INTERVAL: count(0, 3_600, 0),
   LOG_RETENTION_DAYS: count(0, 36_500, 0),
   DRAIN_TIMEOUT: count(0, 86_400, 120),
   GITHUB_URL: address("https://github.com"),
   GITHUB_API_URL: address("https://api.github.com"),
   TURNSTILE_URL: address("https://challenges.cloudflare.com"),
+  CHAT_VENDOR_URL: address(""),
   LOG_LEVEL: text
     .transform((value) => value ?? "info")
     .refine((value) => ["fatal", "error", "warn", "info", "debug", "trace", "silent"].includes(value), {
@@ -218,6 +239,25 @@ function memoryThere(): number {
   return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Node itself would send what it fetches by a proxy of its own, past the channels' and past the address policy (requirements C08). */
+function refuseNodesProxy(environment: Variables): void {
+  const isOn = (environment["NODE_USE_ENV_PROXY"] ?? "") !== "" && environment["NODE_USE_ENV_PROXY"] !== "0";
+  const options = `${environment["NODE_OPTIONS"] ?? ""} ${process.execArgv.join(" ")}`;
+  if (isOn || /(^|\s)--use-env-proxy(\s|=|$)/.test(options))
+    throw new ConfigError(
+      "NODE_USE_ENV_PROXY and --use-env-proxy must not be used: set EGRESS_PROXY_ENV=1 instead",
+    );
+}
+
+/** Lower case wins over upper case; ALL_PROXY serves where the specific variable is absent. */
+function readProxyEnvironment(environment: Variables): ProxyEnvironment {
+  const read = (name: string) => environment[name.toLowerCase()] || environment[name] || "";
+  const all = read("ALL_PROXY");
+  return { http: read("HTTP_PROXY") || all, https: read("HTTPS_PROXY") || all, noProxy: read("NO_PROXY") };
+}
+
 /** Reads the environment. Throws: ConfigError that names every variable that is wrong. */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const read = Environment.safeParse(environment);
@@ -232,6 +272,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     throw new ConfigError(
       "NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name your own authority in NODE_EXTRA_CA_CERTS instead",
     );
+  refuseNodesProxy(environment);
   const env = read.data;
   const database = env.DATABASE_URL ?? env.SQL_DSN;
   if (env.WORKERS > 1 && database === undefined) {
@@ -254,6 +295,8 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     initialRootToken: env.INITIAL_ROOT_TOKEN,
     initialRootAccessToken: env.INITIAL_ROOT_ACCESS_TOKEN,
     egressAllow: env.EGRESS_ALLOW,
+    egressProxyAllow: env.EGRESS_PROXY_ALLOW,
+    proxyEnvironment: env.EGRESS_PROXY_ENV === "1" ? readProxyEnvironment(environment) : undefined,
     trustedProxies: env.TRUSTED_PROXIES,
     rateLimits: {
       api: { limit: env.GLOBAL_API_RATE_LIMIT, windowMs: 3 * MINUTE_MS },
@@ -272,5 +315,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     githubUrl: env.GITHUB_URL,
     githubApiUrl: env.GITHUB_API_URL,
     turnstileUrl: env.TURNSTILE_URL,
+    chatVendorUrl: env.CHAT_VENDOR_URL || undefined,
+    channelBalanceFrequencyMs: env.CHANNEL_UPDATE_FREQUENCY * MINUTE_MS,
   };
 }

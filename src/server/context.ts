@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { type Actors, createActors } from "./accounts/actors.ts";
 import { createDefaultPassword, type DefaultPassword } from "./accounts/default-password.ts";
 import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
+import { noticeLetter } from "./accounts/letters.ts";
 import { createLogins, type Logins } from "./accounts/login.ts";
 import { createMailer, type Mailer } from "./accounts/mailer.ts";
 import { type MasterKey, openDataKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
@@ -13,27 +14,31 @@ import { createProxySigns, type ProxySigns } from "./accounts/proxy-signs.ts";
 import { createReminders, type Reminders, type ReminderTools } from "./accounts/reminders.ts";
 import { createResets, type Resets, type ResetTools } from "./accounts/reset.ts";
 import { createReveals, type Reveals } from "./accounts/reveals.ts";
+import { createSecurityLetters, type SecurityLetters } from "./accounts/security-letters.ts";
 import { createSessions, type Sessions } from "./accounts/sessions.ts";
+import { createSignOn, type SignOn } from "./accounts/sign-on.ts";
 import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
+import { type Alerts, createAlerts } from "./alerts/alerts.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
+import { CircuitBreakers } from "./channels/health.ts";
+import { channelOf, ownerOf } from "./channels/proxies.ts";
 import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import { ExpiringKeys } from "./coord/expiring-keys.ts";
 import { openCoord } from "./coord/open.ts";
-import { createEgress } from "./egress/dispatcher.ts";
+import { createEgress, type Egress } from "./egress/dispatcher.ts";
 import { createEvents } from "./events.ts";
 import { createLimits } from "./limits/limits.ts";
 import { hideSecret } from "./log/texts.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger } from "./money/ledger.ts";
-import { createPriceBook, type PriceBook, type PriceTables } from "./money/price-book.ts";
+import { livePrices } from "./money/price-book.ts";
 import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
-import { createOptions, type Options } from "./options.ts";
+import { createOptions } from "./options.ts";
 import { randomHex } from "./secrets.ts";
 import { type Db, openStore } from "./store/db.ts";
-import type { Tools } from "./tools.ts";
+import type { Notify, Tools } from "./tools.ts";
 import { createTokenCache } from "./upstream/signers/token-cache.ts";
 
 export interface Context extends Tools {
@@ -51,7 +56,13 @@ export interface Context extends Tools {
   readonly mailer: Mailer;
   readonly resets: Resets;
   readonly wechat: WeChat;
+  /** Logins through providers that the operator sets up. */
+  readonly signOn: SignOn;
   readonly reminders: Reminders;
+  /** Tells owners what happened to the security of their accounts. */
+  readonly security: SecurityLetters;
+  /** To the targets of alerts. */
+  readonly alerts: Alerts;
   /** Seconds. */
   readonly startedAt: number;
   /** Id of this boot of this process; reservations it holds carry it. */
@@ -119,6 +130,32 @@ function ownPorts({ port, databaseUrl = "" }: Config): number[] {
 
 const POSTGRES_PORT = 5432;
 
+/** The way out, by the proxy of the options and the environment where a channel has none. */
+function openEgress({
+  config,
+  clock,
+  options,
+  events,
+}: Pick<Context, "config" | "clock" | "options" | "events">): Egress {
+  const egress = createEgress({
+    allow: config.egressAllow,
+    proxyAllow: config.egressProxyAllow,
+    ownPorts: ownPorts(config),
+    proxyForAll: () => options.get("OutboundProxy"),
+    proxyEnvironment: config.proxyEnvironment,
+    proxyBreaker: new CircuitBreakers(),
+    now: clock.now,
+    onDesync: (desync) => events.upstreamDesync({ channelId: channelOf(desync.owner) ?? 0, ...desync }),
+  });
+  let proxy = options.get("OutboundProxy");
+  options.onChange(() => {
+    if (options.get("OutboundProxy") === proxy) return;
+    proxy = options.get("OutboundProxy");
+    egress.forget(undefined);
+  });
+  return egress;
+}
+
 async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Promise<Context> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger({ ...config, pretty: process.stdout.isTTY, now: clock.now });
@@ -130,25 +167,22 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const syncMs = config.syncFrequencyMs;
   const coord = cleanup.keep(await openCoord({ store, clock, node, syncMs, onError }), (it) => it.close());
-
   const limits = createLimits({ coord, events });
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
   const prices = livePrices({ options, clock, events });
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
-  const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: ownPorts(config) }), (it) =>
-    it.close(),
-  );
+  const egress = cleanup.keep(openEgress({ config, clock, options, events }), (it) => it.close());
   const credentials = createTokenCache({ egress, now: clock.now });
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
+  candidates.onRenewed((id) => egress.forget(ownerOf(id)));
   const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
   const sessions = createSessions({ db, clock, secrets });
-
   if (store.dialect === "postgres")
     cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
-  await ensureRoot({ config, db, clock, secrets, coord, ledger, tell: parts.onFirstStart });
+  await ensureRoot({ config, db, clock, secrets, coord, ledger, options, tell: parts.onFirstStart });
   events.ledgerRecovered(await ledger.recover());
   await grantPromised({ db, ledger, options }).catch((error: unknown) =>
     events.backgroundFailed({ task: "gifts of new users", error }),
@@ -202,18 +236,26 @@ async function openDatabase(
 function hideConfigured(config: Config): void {
   const { newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken } = config;
   const password = config.databaseUrl === undefined ? "" : new URL(config.databaseUrl).password;
+  const { http = "", https = "" } = config.proxyEnvironment ?? {};
+  for (const proxy of [http, https]) if (proxy.includes("@")) hideSecret(proxy);
   const told = [newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken];
   for (const secret of [...told, password]) hideSecret(secret ?? "");
 }
 
 /** Keys of channels and the options' secrets are in use all the time; of users' keys and codes there may be any number. */
 function hideOverheard(plain: string, context: string): void {
-  hideSecret(plain, context !== "channels.key" && !context.startsWith("options."));
+  hideSecret(
+    plain,
+    context !== "channels.key" && context !== "channels.proxy" && !context.startsWith("options."),
+  );
 }
 
-type Post = Pick<Context, "mailer" | "resets" | "wechat" | "reminders" | "notify">;
+type Post = Pick<
+  Context,
+  "mailer" | "resets" | "wechat" | "signOn" | "reminders" | "security" | "notify" | "alerts"
+>;
 
-/** What carries letters and messages, and what uses it. Letters on their way are finished before all else is taken down. */
+/** What speaks with other services for people: letters, messages, logins. Letters on their way are finished before all else is taken down. */
 function createPost(
   tools: Omit<ResetTools, "mailer"> & Omit<ReminderTools, "mailer"> & WeChatTools,
   cleanup: Cleanup,
@@ -222,44 +264,18 @@ function createPost(
   const reminders = cleanup.keep(createReminders({ ...tools, mailer }), (it) => it.close());
   const resets = cleanup.keep(createResets({ ...tools, mailer }), (it) => it.idle());
   const notices = cleanup.keep(createNotices({ ...tools, mailer }), (it) => it.idle());
-  return { mailer, resets, reminders, wechat: createWeChat(tools), notify: notices.notify };
+  const alerts = cleanup.keep(createAlerts({ ...tools, mail: alertMail(tools, mailer) }), (it) => it.close());
+  const security = cleanup.keep(createSecurityLetters({ ...tools, mailer }), (it) => it.idle());
+  const signOn = cleanup.keep(createSignOn(tools), (it) => it.close());
+  const notify: Notify = (notice) => {
+    notices.notify(notice);
+    alerts.raise(notice);
+  };
+  return { mailer, resets, reminders, security, signOn, wechat: createWeChat(tools), notify, alerts };
 }
 
-/** How often it is logged of a model that it has no price. */
-const FALLBACK_AGAIN_MS = 3_600_000;
-
-/** The price book of the options, built again after each change of them. */
-function livePrices({
-  options,
-  clock,
-  events,
-}: Pick<Context, "options" | "clock" | "events">): () => PriceBook {
-  const said = new ExpiringKeys();
-  const onFallback = (model: string) => {
-    const nowMs = clock.now();
-    if (said.get(model, { nowMs, longestMs: FALLBACK_AGAIN_MS }) !== undefined) return;
-    said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
-    events.pricedByFallback({ model });
-  };
-  const read = () => createPriceBook(tablesOf(options), onFallback);
-  let book = read();
-  options.onChange(() => {
-    book = read();
-  });
-  return () => book;
-}
-
-function tablesOf(options: Options): PriceTables {
-  return {
-    ModelRatio: options.get("ModelRatio"),
-    CompletionRatio: options.get("CompletionRatio"),
-    CacheRatio: options.get("CacheRatio"),
-    CacheWriteRatio: options.get("CacheWriteRatio"),
-    AudioRatio: options.get("AudioRatio"),
-    AudioCompletionRatio: options.get("AudioCompletionRatio"),
-    ImageRatio: options.get("ImageRatio"),
-    ImageCompletionRatio: options.get("ImageCompletionRatio"),
-    GroupRatio: options.get("GroupRatio"),
-    FallbackModelRatio: options.get("FallbackModelRatio"),
-  };
+/** Letters of alerts: one try each, since alerts have tries of their own. */
+function alertMail({ options }: Pick<Tools, "options">, mailer: Mailer) {
+  return async (to: string, letter: { readonly title: string; readonly content: string }) =>
+    mailer.isReady() ? mailer.once(to, noticeLetter(options.get("SystemName"), letter)) : undefined;
 }

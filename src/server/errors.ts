@@ -10,6 +10,8 @@ export class AppError extends Error {
   readonly detail: string;
   /** Seconds for Retry-After; only with status 429 and 503. */
   readonly retryAfterSec: number | undefined;
+  /** A word for clients, beside the message: what they can do about it. */
+  readonly wireCode: string | undefined;
 
   constructor(fields: {
     code: string;
@@ -17,6 +19,7 @@ export class AppError extends Error {
     publicMessage: string;
     detail?: string | undefined;
     retryAfterSec?: number | undefined;
+    wireCode?: string | undefined;
     cause?: unknown;
   }) {
     super(`${fields.code}: ${fields.detail ?? fields.publicMessage}`, { cause: fields.cause });
@@ -25,6 +28,7 @@ export class AppError extends Error {
     this.publicMessage = fields.publicMessage;
     this.detail = fields.detail ?? "";
     this.retryAfterSec = fields.retryAfterSec;
+    this.wireCode = fields.wireCode;
   }
 }
 
@@ -53,6 +57,19 @@ export const faults = {
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
   /** The state of a third-party login is missing, used, too old, or another browser's (requirements W4.5). */
   stateMismatch: () => failure("state_mismatch", 403, "登录状态校验失败，请重新发起"),
+  /** The owner has to prove again to be there; the words are those of the family (requirements I32). */
+  verification: (
+    wireCode: "VERIFICATION_REQUIRED" | "VERIFICATION_EXPIRED" | "VERIFICATION_INVALID",
+    publicMessage: string,
+  ) => new AppError({ code: "verification", status: 403, publicMessage, wireCode }),
+  /** The account needs a second factor and has none (requirements I31). */
+  enrolmentRequired: () =>
+    new AppError({
+      code: "enrolment_required",
+      status: 403,
+      publicMessage: "管理员要求启用两步验证：请先在 设置 → 个人设置 → 安全 中添加验证方式",
+      wireCode: "MFA_ENROLMENT_REQUIRED",
+    }),
   bodyTooLarge: () => failure("body_too_large", 413, "请求内容过大"),
   tooMany: (retryAfterMs: number, publicMessage = "") =>
     new AppError({
@@ -90,8 +107,14 @@ export function asAppError(error: unknown): AppError {
 }
 
 /** The management envelope of a failure (requirements W1.1). */
-export function renderEnvelope(error: AppError): { success: false; message: string; data: null } {
-  return { success: false, message: error.publicMessage, data: null };
+export function renderEnvelope(error: AppError): {
+  success: false;
+  message: string;
+  data: null;
+  code?: string;
+} {
+  const code = error.wireCode === undefined ? {} : { code: error.wireCode };
+  return { success: false, message: error.publicMessage, data: null, ...code };
 }
 
 export interface OpenAiErrorBody {

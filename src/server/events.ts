@@ -41,6 +41,11 @@ export interface ChannelFailed {
 export interface Events {
   relayDone(event: RelayDone): void;
   channelFailed(event: ChannelFailed): void;
+  /**
+   * An upstream sent bytes that nobody asked for: the last calls of that connection may have been told somebody else's answer
+   * (requirements C19). `channelId` 0 = a call of the gateway itself.
+   */
+  upstreamDesync(event: { channelId: number; origin: string; calls: readonly string[] }): void;
   channelStatusChanged(event: { channelId: number; status: number; reason: string }): void;
   apiDone(event: {
     requestId: string;
@@ -63,13 +68,17 @@ export interface Events {
   onChannelFailed(listener: (event: ChannelFailed) => void): () => void;
   /** The password that ships is in use, and the server is reached from beyond this machine. */
   proxySeen(event: { sign: string }): void;
-  accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
-  accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
+  accountCreated(event: {
+    userId: number;
+    via: "password" | "github" | "wechat" | "provider";
+    address: string;
+  }): void;
+  accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" | "provider" }): void;
   passwordReset(event: { userId: number }): void;
   /** `reason` is short and typed. */
   humanRefused(event: { reason: string; address: string }): void;
   /** A service for logins or messages did not do its part; `problem` is short and typed. */
-  externalFailed(event: { service: "github" | "wechat" | "pusher"; problem: string }): void;
+  externalFailed(event: { service: "github" | "wechat" | "pusher" | "provider"; problem: string }): void;
   /** One try to send a letter. Never the address. */
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
@@ -86,7 +95,11 @@ export interface Events {
   failedCallsUnlogged(event: { calls: number }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
+  /** What a payment provider told, or who pretended to be one: only its verdict. */
+  paymentNotice(event: { instance: number; verdict: string }): void;
   ledgerRecovered(event: { closed: number }): void;
+  /** A message to a target of alerts was not taken; `problem` is ours, short. */
+  alertFailed(event: { target: number; kind: string; tries: number; problem: string }): void;
   /** A notice for the super administrator. */
   rootNotified(event: { title: string; content: string }): void;
   /** Stored balances that are not what the ledger says (requirements M33). */
@@ -188,6 +201,33 @@ function moneyEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
+/** What goes wrong with channels. */
+function channelEvents(logger: Logger, counters: Counters, failed: Hearers<(event: ChannelFailed) => void>) {
+  const channelFailed = (event: ChannelFailed) => {
+    counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
+    for (const hear of failed.list) hear(event);
+    logger.warn(event, "channel failed");
+  };
+  return {
+    channelFailed,
+    upstreamDesync({ channelId, origin, calls }) {
+      counters.add("tollgate_upstream_desync_total", `channel="${channelId}"`);
+      logger.warn(
+        { channelId, origin, calls },
+        "an upstream is out of step: its connections are not used again for now",
+      );
+      if (channelId === 0) return;
+      const detail = `${origin} sent what nobody asked for`;
+      const requestId = calls.at(-1) ?? "";
+      channelFailed({ requestId, channelId, code: "upstream_desync", status: 0, willRetry: false, detail });
+    },
+    channelStatusChanged(event) {
+      counters.add("tollgate_channel_status_changes_total", `status="${event.status}"`);
+      logger.warn(event, "channel status changed");
+    },
+  } satisfies Partial<Events>;
+}
+
 /** The subscribers of one kind of event. A list, since each call notifies them all and hardly ever does one come or go. */
 class Hearers<Hear> {
   list: readonly Hear[] = [];
@@ -214,6 +254,29 @@ function labelOf(endpoint: string) {
   return labels;
 }
 
+function paymentEvents(counters: Counters, logger: Logger): Pick<Events, "paymentNotice"> {
+  return {
+    paymentNotice(event) {
+      counters.add("tollgate_payment_notices_total", `verdict="${event.verdict}"`);
+      logger.info(event, "payment notice");
+    },
+  };
+}
+
+/** What is told to operators, and what is not taken. */
+function noticeEvents(logger: Logger, counters: Counters) {
+  return {
+    rootNotified(event) {
+      counters.add("tollgate_notices_total", "");
+      logger.warn(event, "notice for the administrator");
+    },
+    alertFailed(event) {
+      counters.add("tollgate_alert_failures_total", `kind="${event.kind}"`);
+      logger.warn(event, "an alert was not taken");
+    },
+  } satisfies Partial<Events>;
+}
+
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
@@ -237,15 +300,7 @@ export function createEvents(logger: Logger): Events {
       for (const hear of relayed.list) hear(event);
       logger.info(event, "relay");
     },
-    channelFailed(event) {
-      counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
-      for (const hear of failed.list) hear(event);
-      logger.warn(event, "channel failed");
-    },
-    channelStatusChanged(event) {
-      counters.add("tollgate_channel_status_changes_total", `status="${event.status}"`);
-      logger.warn(event, "channel status changed");
-    },
+    ...channelEvents(logger, counters, failed),
     apiDone(event) {
       counters.add("tollgate_api_requests_total", `route="${event.route}",status="${event.status}"`);
       logger.debug(event, "api");
@@ -266,10 +321,8 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_rate_limited_total", `limit="${event.limit}"`);
       logger.debug(event, "rate limited");
     },
-    rootNotified(event) {
-      counters.add("tollgate_notices_total", "");
-      logger.warn(event, "notice for the administrator");
-    },
+    ...paymentEvents(counters, logger),
+    ...noticeEvents(logger, counters),
     jobDone(event) {
       counters.add("tollgate_jobs_total", `job="${event.job}"`);
       logger.debug(event, "job done");
@@ -283,9 +336,7 @@ export function createEvents(logger: Logger): Events {
       if (!told) return;
       logger.error({ task, ...(told.untold > 0 && told), err: error }, "background task failed");
     },
-    databaseAnswers() {
-      logger.warn("the database answers again");
-    },
+    databaseAnswers: () => logger.warn("the database answers again"),
     measure: (name, read) => counters.measure(name, read),
     samples: () => counters.samples(),
   };

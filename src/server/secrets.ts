@@ -103,8 +103,13 @@ export function sha256Hex(text: string | Uint8Array): string {
 }
 
 /** HMAC-SHA-256, for signatures that providers ask for; texts count as UTF-8. */
-export function hmacSha256(key: string | Uint8Array, text: string): Buffer {
+export function hmacSha256(key: string | Uint8Array, text: string | Uint8Array): Buffer {
   return createHmac("sha256", key).update(text).digest();
+}
+
+/** HMAC-SHA-1, which codes of authenticator apps are made with (RFC 4226). */
+export function hmacSha1(key: Uint8Array, bytes: Uint8Array): Buffer {
+  return createHmac("sha1", key).update(bytes).digest();
 }
 
 /** An RSA private key in PEM as an object that can sign; undefined when the text is none. */
@@ -259,9 +264,19 @@ export function sha256Url(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
+/** 16 characters of Crockford's base 32, 80 bits: the end of an order number. */
+export function randomOrderTail(): string {
+  return randomText(16, "0123456789ABCDEFGHJKMNPQRSTVWXYZ");
+}
+
 /** Evenly distributed decimal digits. */
 export function randomDigits(count: number): string {
   return randomText(count, "0123456789");
+}
+
+/** A recovery code: ten characters of Crockford's base32, 50 bits. */
+export function newRecoveryCode(): string {
+  return randomText(10, "0123456789ABCDEFGHJKMNPQRSTVWXYZ");
 }
 
 /** Lower-case letters and digits without look-alikes, for names that are made up. */

@@ -220,6 +220,9 @@ describe("every option", () => {
 
   const effects: Record<OptionKey, Effect> = {
     PasswordLoginEnabled: "src/server/api/auth.test.ts",
+    TopUpPlans: "src/server/payments/orders.test.ts",
+    PayCommissionPercent: "src/server/payments/plans.test.ts",
+    PlanCommissionPercent: "src/server/payments/plans.test.ts",
     PasswordRegisterEnabled: "src/server/api/register.test.ts",
     RegisterEnabled: "src/server/api/register.test.ts",
     EmailVerificationEnabled: "src/server/api/register.test.ts",
@@ -247,7 +250,12 @@ describe("every option", () => {
     SMTPAccount: smtpLogin,
     SMTPFrom: "src/server/accounts/mailer.test.ts",
     SMTPToken: smtpLogin,
+    OutboundProxy: "src/server/relay/proxies.test.ts",
     ServerAddress: "src/server/accounts/reminders.test.ts",
+    MfaRequiredFor: "src/server/api/enforcement.test.ts",
+    MfaGraceDays: "src/server/api/enforcement.test.ts",
+    StepUpForAllEnabled: "src/server/api/step-up.test.ts",
+    PasskeyOrigins: "src/server/api/passkeys.test.ts",
     Notice: atPath("Notice", "/api/notice"),
     SystemName: inStatus("SystemName", "system_name", "River"),
     Logo: inStatus("Logo", "logo", "https://example.com/logo.png"),
@@ -283,12 +291,18 @@ describe("every option", () => {
     UserRequestsPerMinute: "src/server/relay/admission/limits.test.ts",
     TokenConcurrency: "src/server/relay/admission/limits.test.ts",
     UserConcurrency: "src/server/relay/admission/limits.test.ts",
+    TokenShownOnceEnabled: "src/server/api/token-keys.test.ts",
+    BudgetTimeZone: "src/server/relay/call-limits.test.ts",
     SessionAffinityEnabled: "src/server/relay/routing/affinity.test.ts",
+    ChannelBalanceThreshold: "src/server/jobs/alert-watch.test.ts",
+    DiskFreeThreshold: "src/server/jobs/alert-watch.test.ts",
     ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",
     AutomaticDisableChannelEnabled: "src/server/api/channel-runs.test.ts",
     AutomaticEnableChannelEnabled: "src/server/api/channel-runs.test.ts",
+    ChannelKeyExportEnabled: "src/server/api/channel-keys.test.ts",
     LogConsumeEnabled: logConsumeEnabled,
     DisplayInCurrencyEnabled: inStatus("DisplayInCurrencyEnabled", "display_in_currency", "false", false),
+    TeamCreateEnabled: "src/server/api/teams.test.ts",
     DisplayTokenStatEnabled: "src/server/relay/queries/billing.test.ts",
     ApproximateTokenEnabled: approximateTokenEnabled,
   };
@@ -298,6 +312,8 @@ describe("every option", () => {
     if (row.secret) expect(await shown(name)).toBeUndefined();
     else if (name === "ModelRatio")
       expect(JSON.parse((await shown(name)) ?? "")).toEqual({ ...defaultModelRatio });
+    // A first start asks for second factors.
+    else if (name === "MfaRequiredFor") expect(await shown(name)).toBe("staff");
     else if (!kinds[name].startsWith("ratios") || name === "GroupRatio")
       expect(await shown(name)).toBe(row.fallback);
     const wanted = DEFAULTS[name];

@@ -63,6 +63,15 @@ const guarded = Object.values(api)
   .filter((endpoint) => roleTable.get(routeOf(endpoint)) === "admin")
   .map(({ method, path }) => ({ method, path: path.replace(":id", "1") }));
 
+/** Method and path of the others. */
+const open = new Set([...roleTable].flatMap(([route, level]) => (level === "admin" ? [] : [route])));
+
+/** Those with an id in the path: another spelling of a name beside it is an id that is none. */
+const openPatterns = [...open]
+  .filter((route) => route.includes("/:"))
+  .map((route) => new RegExp(`^${route.replaceAll(/:\w+/g, "[^/?#]+")}(?:[?#].*)?$`));
+const BAD_INPUT = '{"success":false,"message":"请求参数有误","data":null}';
+
 const PIECES = [
   "%2f",
   "%2F",
@@ -102,7 +111,9 @@ const mutated = fc
       text = text.slice(0, place) + (text[place] ?? "").toUpperCase() + text.slice(place + 1);
     }
     return { method, path: text.startsWith("/") ? text : `/${text}` };
-  });
+  })
+  // What stands before a question mark may be the path of an endpoint that is open: that call is no odd spelling.
+  .filter(({ method, path }) => !open.has(routeOf({ method, path: path.replace(/[?#].*$/, "") })));
 
 test(`${MUTATIONS} odd spellings of guarded paths lead neither guests nor users in`, {
   timeout: 120_000,
@@ -116,7 +127,9 @@ test(`${MUTATIONS} odd spellings of guarded paths lead neither guests nor users 
   await fc.assert(
     fc.asyncProperty(mutated, fc.constantFrom(...who), async ({ method, path }, headers) => {
       const answer = await send(method, path, headers);
-      expect(isShut(answer), `${method} ${path} → ${answer.status} ${answer.text.slice(0, 200)}`).toBe(true);
+      const isOpen = openPatterns.some((pattern) => pattern.test(routeOf({ method, path })));
+      const isRefused = isShut(answer) || (isOpen && answer.text === BAD_INPUT);
+      expect(isRefused, `${method} ${path} → ${answer.status} ${answer.text.slice(0, 200)}`).toBe(true);
     }),
     { numRuns: MUTATIONS, seed: 20_261_120 },
   );

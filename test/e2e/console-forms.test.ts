@@ -62,7 +62,7 @@ describe("channels (requirements B5)", () => {
     await page.getByLabel("批量创建").check();
     await page.locator("textarea#key").fill("key-one\n\nkey-two\n");
     await page.getByText("将创建 2 个渠道").waitFor();
-    await page.getByText("JSON", { exact: true }).click();
+    await page.getByText("JSON", { exact: true }).first().click();
     const mapping = page.getByPlaceholder(/my-deployment/);
     await mapping.fill("{broken");
     await submit.click();

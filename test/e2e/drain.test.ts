@@ -14,6 +14,8 @@ import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { freePort, manage, rootKey, type ServerProcess, startServer } from "#test/worlds/process.ts";
 
 const EVENT_MS = 50;
+/** Far less than the 60 s of a long stream and the 120 s of the drain, and enough for a machine that is busy with other tests. */
+const AT_ONCE_MS = 20_000;
 
 /** How many calls have come to the upstreams of a test. */
 let called = 0;
@@ -132,7 +134,7 @@ test("streams that end in time end whole, and the process ends with 0 right afte
   const read = await Promise.all(texts);
   expect(read.filter((text) => !text.includes("data: [DONE]"))).toEqual([]);
   expect(await server.exited).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(5000);
+  expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
   expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 40, differing: 0 });
 });
 
@@ -149,7 +151,7 @@ test("streams that take too long end with an error event, settled before it, and
     expect(text).not.toContain("[DONE]");
   }
   expect(await server.exited).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(4000);
+  expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
   const books = readBooks(server.dataDir);
   expect(books).toMatchObject({ open: 0, entries: 40, differing: 0 });
   // Some 20 words each at 0.3 quota, and 8 prompt tokens: what had come was charged, and no more.
@@ -180,7 +182,7 @@ test("a second signal does the same at once", async () => {
   const read = await Promise.all(texts);
   expect(read.filter((text) => !text.includes("server_stopping"))).toEqual([]);
   expect(await server.exited).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(2000);
+  expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
   expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 5, differing: 0 });
 });
 
@@ -206,7 +208,7 @@ test("realtime conversations end with an error event and 1001, what was said is 
   expect(books.consumed).toBeGreaterThan(0);
 });
 
-test("idle connections close within a second; answers given while draining say that theirs will", async () => {
+test("idle connections close before what runs ends; answers given while draining say that theirs will", async () => {
   const server = await start(3_000);
   const agent = new Agent({ keepAlive: true, maxSockets: 2 });
   onTestFinished(() => agent.destroy());
@@ -218,10 +220,9 @@ test("idle connections close within a second; answers given while draining say t
   await once(first, "end");
   const running = chat(server.url, false);
   await expect.poll(() => called).toBe(1);
-  const startMs = performance.now();
   void server.kill("SIGTERM");
-  await socketClosed;
-  expect(performance.now() - startMs).toBeLessThan(1000);
+  // The call runs on for seconds: which of the two ends first depends on no clock.
+  expect(await Promise.race([socketClosed.then(() => "idle"), running.then(() => "call")])).toBe("idle");
   expect((await running).headers.get("connection")).toBe("close");
   expect(await server.exited).toBe(0);
 });
@@ -256,7 +257,7 @@ test("a connection on which no request ever comes does not delay the end", async
   const startMs = performance.now();
   void server.kill("SIGTERM");
   expect(await server.exited).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(8_000);
+  expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
 });
 
 /** Makes the process throw outside of every handler, when it is told to. */

@@ -21,7 +21,9 @@ export async function createLink({ hostname, port }: URL): Promise<Link> {
       client.destroy();
       return;
     }
-    const far = connect({ host: hostname, port: Number(port) });
+    // It adds no waiting of its own: what is small goes on at once.
+    client.setNoDelay(true);
+    const far = connect({ host: hostname, port: Number(port), noDelay: true });
     const end = () => {
       client.destroy();
       far.destroy();

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach } from "vitest";
-import { createEgress, type Egress } from "#server/egress/dispatcher.ts";
+import { createEgress, type Egress, type EgressOptions } from "#server/egress/dispatcher.ts";
 import type { EgressFault, EgressRequest, Flow, ReplyHeaders } from "#server/egress/send.ts";
 
 /** What a sink was told, in the order of its fields. */
@@ -35,8 +35,9 @@ export function requestOf(request: Partial<EgressRequest> & Pick<EgressRequest, 
     path: "/",
     headers: [],
     body: Buffer.from("{}"),
-    headersTimeoutMs: 5_000,
-    idleTimeoutMs: 5_000,
+    // End what hangs; a test of a limit sets its own.
+    headersTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
     ...request,
   };
 }
@@ -117,7 +118,8 @@ export async function listenOn(server: Server, scheme = "http"): Promise<Listeni
 export function listen(onSocket: (socket: Socket, at: number) => void): Promise<Listening> {
   let at = 0;
   return listenOn(
-    createServer((socket) => {
+    // As servers do: else the kernel holds an answer that follows another until the client speaks again.
+    createServer({ noDelay: true }, (socket) => {
       at += 1;
       onSocket(socket, at);
     }),
@@ -134,12 +136,12 @@ export interface Loopback {
   closeServers(): Promise<void>;
 }
 
-/** A Loopback that is new for each test of the file that calls this at its top. */
-export function withLoopback(): Loopback {
+/** A Loopback that is new for each test of the file that calls this at its top. Its connections do not rest between calls. */
+export function withLoopback(options: Partial<EgressOptions> = {}): Loopback {
   let egress: Egress;
   const servers: Listening[] = [];
   beforeEach(() => {
-    egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
+    egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }], restMs: 0, ...options });
   });
   const closeServers = async () => {
     for (const server of servers.splice(0)) await server.close();

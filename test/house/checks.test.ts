@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { CHECKS, runCheck } from "./checks.ts";
 
-test.for(CHECKS)("$promise", { timeout: 120_000 }, async (check) => {
+test.for(CHECKS)("$promise", { timeout: 600_000 }, async (check) => {
   const { isOk, output } = await runCheck(check);
   expect(isOk, output).toBe(true);
 });

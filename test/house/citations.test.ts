@@ -21,7 +21,8 @@ const texts = globSync("{*.md,{src,test,bench,scripts,docs}/**/*.{ts,tsx,js,md,c
   .filter((path) => !/node_modules|coverage/.test(path) && path !== "test/house/citations.test.ts")
   .map((path) => ({ path, text: readText(path) }));
 
-const rules = new Set(Array.from(readText(RULES).matchAll(new RegExp(`^- (${ID}): `, "gm")), ([, id]) => id));
+const ruleLines = Array.from(readText(RULES).matchAll(new RegExp(`^- (${ID}): `, "gm")), ([, id]) => id);
+const rules = new Set(ruleLines);
 const vendors = new Map(
   readText(VENDORS)
     .split(/^- /m)
@@ -54,6 +55,7 @@ const named = texts
 describe("what comments cite", () => {
   test("are rules that stand in docs/requirements.md", () => {
     expect(cited.length).toBeGreaterThan(300);
+    expect(rules.size, "a number stands for one rule").toBe(ruleLines.length);
     expect(
       cited.flatMap(({ path, ids }) => ids.filter((id) => !rules.has(id)).map((id) => `${path}: ${id}`)),
     ).toEqual([]);

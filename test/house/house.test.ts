@@ -62,7 +62,8 @@ async function cruiseTree(baseDir: string, changes: Record<string, unknown>): Pr
   return output;
 }
 
-describe("the ladder of rooms", () => {
+// Reads all of src; the limit ends what hangs, and a loaded machine is no reason.
+describe("the ladder of rooms", { timeout: 600_000 }, () => {
   test("every source file was read, and none imports against the ladder", async () => {
     const { modules, summary } = await cruiseTree(ROOT, {});
     const read = new Set(modules.map(({ source }) => source));
@@ -109,7 +110,7 @@ interface Rule {
   readonly planted: readonly string[];
 }
 
-const BALANCES = "quota|used_quota|remain_quota|request_count|invite_commission_micro";
+const BALANCES = "quota|used_quota|remain_quota|request_count|invite_commission_micro|debt_quota";
 /** Slugs that are words of their own in other places. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(["custom", "relay"]);
 const NAMES = providers
@@ -136,14 +137,15 @@ const RULES: readonly Rule[] = [
     promise: "only secrets does cryptography",
     folder: "src/server",
     pattern: /["'](?:node:)?crypto["']|\bcrypto\.(?:randomUUID|getRandomValues|subtle)\b/g,
-    allowed: /^src\/server\/secrets\.ts$/,
+    allowed: /^src\/server\/secrets(\.ts|\/payment-crypto\.ts)$/,
     planted: ['from "node:crypto"', "crypto.randomUUID()"],
   },
   {
     promise: "chance that can be guessed chooses channels and places, and nothing that is secret",
     folder: "src",
     pattern: /\bMath\.random\b/g,
-    allowed: /^src\/server\/(?:relay\/(?:routing\/failover|queries\/count-tokens)|coord\/leases)\.ts$/,
+    allowed:
+      /^src\/server\/(?:relay\/(?:routing\/failover|queries\/count-tokens)|coord\/leases|channels\/key-(?:ring|weights)|egress\/http1\/pool)\.ts$/,
     planted: ["Math.random()"],
   },
   {

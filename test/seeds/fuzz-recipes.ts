@@ -2,21 +2,23 @@
 // then spoils it.
 import type { Endpoint } from "#contract/endpoint.ts";
 import type { OptionKey } from "#contract/option.ts";
+import { markRefund } from "#server/store/order-refunds.ts";
+import { findOrder, listEvents } from "#server/store/orders.ts";
 import { asRoot, type Who } from "#test/worlds/app.ts";
-import type { CallerName, FuzzWorld, Generation } from "#test/worlds/fuzz-world.ts";
+import type { FuzzWorld, Generation, Guided, Recipe } from "#test/worlds/fuzz-world.ts";
+import { seedLimit } from "#test/worlds/limits.ts";
+import { orderChange, proofOf } from "#test/worlds/order-rows.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 import { visit } from "#test/worlds/visitor.ts";
+import { alertRecipes } from "./alert-recipes.ts";
+import { channelKeyRecipes } from "./channel-key-recipes.ts";
+import { factorRecipes } from "./factor-recipes.ts";
+import { keyRecipes } from "./key-recipes.ts";
+import { planRecipes } from "./plan-recipes.ts";
+import { priceRecipes } from "./price-recipes.ts";
 import { seedPassword, seedToken, seedUser } from "./seed.ts";
-
-export interface Guided {
-  readonly caller: CallerName;
-  readonly path: string;
-  readonly body?: object | undefined;
-  /** Over the actor's own headers. */
-  readonly headers?: Who;
-}
-
-type Recipe = (world: FuzzWorld, people: Generation) => Promise<Partial<Guided>> | Partial<Guided>;
+import { signOnRecipes } from "./sign-on-recipes.ts";
+import { teamRecipes } from "./team-recipes.ts";
 
 const BY_LEVEL = { public: "guest", user: "alice", admin: "admin", root: "root" } as const;
 
@@ -38,6 +40,7 @@ export async function guide(
 /** Something of this resource that nothing else needs. */
 function freshId(world: FuzzWorld, people: Generation, path: string): Promise<number> {
   if (path.startsWith("/api/token")) return freshToken(world, people);
+  if (path.startsWith("/api/limit")) return freshLimit(world);
   if (path.startsWith("/api/user")) return freshUser(world).then(({ id }) => id);
   return path.startsWith("/api/channel") ? freshChannel(world) : freshCode(world).then(({ id }) => id);
 }
@@ -58,6 +61,12 @@ const freshUser = ({ app }: FuzzWorld) => seedUser(app.ctx, freshName());
 
 async function freshToken({ app }: FuzzWorld, { alice }: Generation): Promise<number> {
   return (await seedToken(app.ctx, alice.id)).id;
+}
+
+/** So large that it refuses nothing. */
+async function freshLimit(world: FuzzWorld): Promise<number> {
+  const { id } = await freshUser(world);
+  return seedLimit(world.app.ctx, { subject: "user", subject_id: id, amount: 1_000_000_000 });
 }
 
 async function freshChannel({ app: { ctx }, provider }: FuzzWorld): Promise<number> {
@@ -118,7 +127,135 @@ function openWeChat(world: FuzzWorld): Promise<void> {
   });
 }
 
+/** A merchant account at the provider of the world, which also answers as a 易支付 site. */
+async function freshAccount(world: FuzzWorld): Promise<{ id: number; draft: object }> {
+  const making = accounts.get(world) ?? makeAccount(world);
+  accounts.set(world, making);
+  const made = await making;
+  // A call that was made up may have switched it off.
+  await world.app.call(asRoot, "PUT", `/api/payment/instance/${made.id}`, made.draft);
+  return made;
+}
+
+/** What other calls may have changed. */
+const shopOptions = {
+  ServerAddress: "https://gate.example",
+  TopUpPlans: '[{"dollars":10,"yuan":"6"}]',
+  QuotaPerUnit: "500000",
+};
+
+const accounts = new WeakMap<FuzzWorld, Promise<{ id: number; draft: object }>>();
+
+async function makeAccount(world: FuzzWorld): Promise<{ id: number; draft: object }> {
+  const draft = {
+    name: "fuzz",
+    is_enabled: true,
+    methods: ["alipay"],
+    fields: { base_url: world.provider.url, key: `canary-pay-key-${freshName()}` },
+  };
+  const made = { ...draft, provider: "epay-v1", merchant_id: "1001" };
+  const { data } = await world.app.call(asRoot, "POST", "/api/payment/instance", made);
+  return { id: data.id, draft };
+}
+
+/** A new user's order that waits, or one that was paid; the amount is that of the plan unless it is named. */
+async function freshOrder(world: FuzzWorld, paidMinor?: number): Promise<{ no: string; who: Who }> {
+  const { app } = world;
+  const [{ id }, { who }] = [await freshAccount(world), await freshUser(world)];
+  await set(world, shopOptions);
+  const body = { dollars: 10, instance_id: id, method: "alipay" };
+  const { data } = await app.call(who, "POST", "/api/payment/order", body);
+  const order = await findOrder(app.ctx.db, data.order_no);
+  if (order && paidMinor !== undefined)
+    await app.ctx.ledger.changeOrder(orderChange(order, proofOf(order, { amountMinor: paidMinor })));
+  return { no: data.order_no, who };
+}
+
+const managed = async (world: FuzzWorld, act: string, paidMinor?: number) =>
+  `/api/payment/manage/${(await freshOrder(world, paidMinor)).no}${act}`;
+
 const recipes: Readonly<Record<string, Recipe>> = {
+  ...factorRecipes(freshUser, set),
+  ...priceRecipes(freshName),
+  ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
+  ...teamRecipes(freshUser, freshName),
+  ...channelKeyRecipes(freshChannel, freshName),
+  ...keyRecipes(freshToken),
+  "POST /api/payment/instance": ({ provider }) => ({
+    body: {
+      name: "fresh",
+      is_enabled: true,
+      provider: "epay-v1",
+      merchant_id: "1001",
+      methods: ["alipay"],
+      fields: { base_url: provider.url, key: `canary-pay-key-${freshName()}` },
+    },
+  }),
+  "PUT /api/payment/instance/:id": async (world) => {
+    const { id, draft } = await freshAccount(world);
+    return { path: `/api/payment/instance/${id}`, body: draft };
+  },
+  "POST /api/payment/order": async (world) => {
+    await set(world, shopOptions);
+    return {
+      body: { dollars: 10, instance_id: (await freshAccount(world)).id, method: "alipay" },
+      headers: (await freshUser(world)).who,
+    };
+  },
+  "GET /api/payment/order/:no": async (world) => {
+    const { no, who } = await freshOrder(world);
+    return { path: `/api/payment/order/${no}`, headers: who };
+  },
+  "POST /api/payment/order/:no/cancel": async (world) => {
+    const { no, who } = await freshOrder(world);
+    return { path: `/api/payment/order/${no}/cancel`, headers: who, body: {} };
+  },
+  "GET /api/log/receipt/:request_id": async (world) => {
+    const { ctx } = world.app;
+    const { id: userId, who } = await freshUser(world);
+    const { id: tokenId } = await seedToken(ctx, userId);
+    const requestId = freshName();
+    await ctx.ledger.reserve({ requestId, userId, tokenId, amount: 1n, modelName: "gpt-4" });
+    return { path: `/api/log/receipt/${requestId}`, headers: who };
+  },
+  "GET /api/payment/manage/:no": async (world) => ({ path: await managed(world, "") }),
+  "POST /api/payment/manage/:no/ask": async (world) => ({ path: await managed(world, "/ask"), body: {} }),
+  "POST /api/payment/manage/:no/decide": async (world) => ({
+    path: await managed(world, "/decide", 300),
+    body: { as: "paid", reason: "fuzz" },
+  }),
+  "POST /api/payment/manage/:no/manual": async (world) => ({
+    path: await managed(world, "/manual"),
+    body: { trade_no: `manual-${freshName()}`, amount: "6.00", reason: "fuzz" },
+  }),
+  "POST /api/payment/manage/:no/refund": async (world) => ({
+    path: await managed(world, "/refund", 600),
+    body: { amount: "1.00", reason: "fuzz" },
+  }),
+  "POST /api/payment/manage/:no/refund/settle": async (world) => {
+    const { no } = await freshOrder(world, 600);
+    const { ctx } = world.app;
+    const order = await findOrder(ctx.db, no);
+    const refund_no = `RF${freshName()}`;
+    if (order) {
+      const act = {
+        verb: "hold",
+        refundNo: refund_no,
+        amountMinor: 100,
+        actorId: 1,
+        reason: "fuzz",
+      } as const;
+      await ctx.ledger.changeOrder(orderChange(order, act));
+    }
+    await markRefund(ctx.db, refund_no, { state: "unknown", nextCheck: 0, checks: 9, nowSec: 1 });
+    const body = { refund_no, is_done: true, reason: "fuzz" };
+    return { path: `/api/payment/manage/${no}/refund/settle`, body };
+  },
+  "POST /api/payment/event/:id/settle": async (world) => {
+    const { no } = await freshOrder(world, 300);
+    const [event] = await listEvents(world.app.ctx.db, no);
+    return { path: `/api/payment/event/${event?.id}/settle`, body: { reason: "fuzz" } };
+  },
   "POST /api/user/login": async (world, { alice }) => {
     await set(world, openDoors);
     return { body: { username: alice.username, password: seedPassword } };
@@ -158,6 +295,8 @@ const recipes: Readonly<Record<string, Recipe>> = {
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     return { path: `/api/oauth/github?code=${code}&state=${state}`, headers: { cookie } };
   },
+  ...alertRecipes,
+  ...signOnRecipes(set),
   "GET /api/oauth/wechat": async (world) => {
     await openWeChat(world);
     return { path: `/api/oauth/wechat?code=${world.wechat.tell(`follower-${freshName()}`)}` };
@@ -213,12 +352,25 @@ const recipes: Readonly<Record<string, Recipe>> = {
   "POST /api/token/": () => ({
     body: { name: "fresh", remain_quota: 5_000, expired_time: -1, unlimited_quota: false },
   }),
-  "POST /api/token/find": async ({ app }, { alice }) => ({
-    body: { key: `sk-${(await seedToken(app.ctx, alice.id)).key}` },
-  }),
-  "POST /api/token/disable": async (world, people) => ({ body: { id: await freshToken(world, people) } }),
   "PUT /api/token/": async (world, people) => ({
     body: { id: await freshToken(world, people), name: "renamed", remain_quota: 7, expired_time: -1 },
+  }),
+  "PUT /api/token/:id/limit": () => ({
+    body: {
+      limits: [
+        { kind: "rpm", amount: 900 },
+        { kind: "quota", amount: 1_000_000, time_window: "day" },
+      ],
+    },
+  }),
+  "POST /api/limit/": async (world) => ({
+    body: { subject: "user", subject_id: (await freshUser(world)).id, kind: "rpm", amount: 900 },
+  }),
+  "PUT /api/limit/": async (world) => ({
+    body: { id: await freshLimit(world), kind: "quota", amount: 7, time_window: "week", mode: "soft" },
+  }),
+  "PUT /api/limit/:id/boost": ({ app }) => ({
+    body: { amount: 100, until: app.ctx.clock.seconds() + 3_600, reason: "fuzz" },
   }),
   "POST /api/redemption/": () => ({ body: { name: "batch", quota: 1_000, count: 3 } }),
   "PUT /api/redemption/": async (world) => ({

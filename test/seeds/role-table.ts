@@ -16,10 +16,32 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/reset
     GET /api/oauth/state
     GET /api/oauth/github
-    GET /api/oauth/wechat`,
+    GET /api/oauth/wechat
+    POST /api/user/login/2fa
+    POST /api/user/login/passkey/begin
+    POST /api/user/login/passkey/finish
+    POST /api/oauth/:slug/begin
+    GET /api/oauth/:slug`,
   user: `
+    GET /api/oauth/identity
+    DELETE /api/oauth/identity/:id
     GET /api/oauth/wechat/bind
     GET /api/oauth/email/bind
+    GET /api/user/factor
+    POST /api/user/factor/totp/begin
+    POST /api/user/factor/totp
+    DELETE /api/user/factor/totp
+    POST /api/user/factor/recovery
+    POST /api/user/factor/passkey/begin
+    POST /api/user/factor/passkey
+    PUT /api/user/factor/passkey
+    DELETE /api/user/factor/passkey/:id
+    GET /api/verify
+    POST /api/verify
+    POST /api/verify/passkey/begin
+    POST /api/verify/passkey/finish
+    GET /api/user/session
+    POST /api/user/session/end
     GET /api/models
     GET /api/user/self
     PUT /api/user/self
@@ -32,6 +54,13 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/topup
     GET /api/user/friends
     GET /api/user/partner_plan_info
+    GET /api/payment/shop
+    GET /api/payment/order
+    POST /api/payment/order
+    GET /api/payment/order/:no
+    POST /api/payment/order/:no/cancel
+    GET /api/plan/shop
+    POST /api/plan/order
     GET /api/token
     GET /api/token/search
     GET /api/token/:id
@@ -39,10 +68,37 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/token/batch
     PUT /api/token
     DELETE /api/token/:id
+    POST /api/token/:id/rotate
+    GET /api/token/:id/limit
+    PUT /api/token/:id/limit
+    GET /api/limit/self
+    GET /api/team
+    POST /api/team
+    GET /api/team/:id
+    PUT /api/team/:id
+    DELETE /api/team/:id
+    GET /api/team/:id/limit
+    PUT /api/team/:id/limit
+    GET /api/team/:id/member
+    PUT /api/team/:id/member
+    PUT /api/team/:id/member/limit
+    DELETE /api/team/:id/member
+    GET /api/team/:id/invitation
+    POST /api/team/:id/invitation
+    DELETE /api/team/:id/invitation
+    POST /api/team/invitation/look
+    POST /api/team/invitation/accept
+    POST /api/team/:id/deposit
+    POST /api/team/:id/withdraw
+    POST /api/team/:id/offer
+    POST /api/team/:id/take_over
+    GET /api/team/:id/log
+    GET /api/team/:id/usage
     GET /api/log/self
     GET /api/log/self/search
     GET /api/log/self/stat
-    GET /api/log/self/history`,
+    GET /api/log/self/history
+    GET /api/log/receipt/:request_id`,
   admin: `
     GET /api/user
     GET /api/user/search
@@ -52,12 +108,36 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/manage
     DELETE /api/user/:id
     POST /api/user/withdrawal
+    POST /api/user/factor/reset
     POST /api/topup
+    GET /api/payment/instance
+    GET /api/plan
+    GET /api/payment/manage
+    GET /api/payment/manage/:no
+    GET /api/payment/event
+    POST /api/payment/event/:id/settle
+    POST /api/payment/manage/:no/ask
+    POST /api/payment/manage/:no/decide
+    POST /api/payment/manage/:no/refund
     POST /api/token/find
+    GET /api/user/:id/token
+    POST /api/user/:id/token
+    GET /api/user/:id/token/:token/limit
+    PUT /api/user/:id/token/:token/limit
     POST /api/token/disable
+    GET /api/team/all
+    POST /api/team/all
+    PUT /api/team/all
+    POST /api/team/adjust
     GET /api/group
+    GET /api/limit
+    POST /api/limit
+    PUT /api/limit
+    DELETE /api/limit/:id
+    PUT /api/limit/:id/boost
     GET /api/option
     PUT /api/option
+    GET /api/price/version
     GET /api/channel
     GET /api/channel/search
     POST /api/channel/copy/:id
@@ -73,6 +153,14 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/channel/test/:id
     GET /api/channel/update_balance
     GET /api/channel/update_balance/:id
+    POST /api/channel/rewrite/preview
+    GET /api/channel/:id/keys
+    POST /api/channel/:id/keys/preview
+    POST /api/channel/:id/keys
+    PUT /api/channel/:id/keys
+    POST /api/channel/:id/keys/delete
+    POST /api/channel/:id/keys/test
+    POST /api/channel/:id/keys/test_all
     GET /api/redemption
     GET /api/redemption/search
     GET /api/redemption/:id
@@ -84,8 +172,33 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/log/search
     DELETE /api/log
     GET /api/usage
-    GET /api/audit`,
-  root: "",
+    GET /api/audit
+    GET /api/reconciliation`,
+  root: `
+    GET /api/alert/target
+    POST /api/alert/target
+    PUT /api/alert/target/:id
+    DELETE /api/alert/target/:id
+    POST /api/alert/target/:id/test
+    GET /api/alert/delivery
+    POST /api/alert/delivery/:id/retry
+    GET /api/alert/condition
+    GET /api/login_provider
+    POST /api/login_provider
+    PUT /api/login_provider/:id
+    DELETE /api/login_provider/:id
+    POST /api/login_provider/:id/test
+    POST /api/channel/:id/keys/export
+    POST /api/token/forget
+    POST /api/price/draft
+    POST /api/price/publish
+    POST /api/price/version/:id/undo
+    POST /api/plan
+    PUT /api/plan/:id
+    POST /api/payment/instance
+    PUT /api/payment/instance/:id
+    POST /api/payment/manage/:no/manual
+    POST /api/payment/manage/:no/refund/settle`,
 };
 
 /** Method and path, as the table has them: without the slash at the end. */

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, createApp, createHttpServer } from "#server/app.ts";
 import type { Clock } from "#server/clock.ts";
-import { readConfig } from "#server/config.ts";
+import { type Config, readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import type { Logger } from "#server/log.ts";
-import { createPostgresDatabase } from "./postgres.ts";
+import { createMigratedPostgres, layCopy } from "./templates.ts";
 
 /** A management answer, read. */
 export interface Answer {
@@ -55,12 +55,10 @@ export const rootAccess = "0123456789abcdef0123456789abcdef";
 export const asRoot: Who = { authorization: rootAccess };
 export const asGuest: Who = {};
 
-/** Starts the server in this process. */
-export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "tollgate-app-"));
-  const config = readConfig({
+function configOf(dataDir: string, { databaseUrl, env }: TestAppOptions): Config {
+  return readConfig({
     DATA_DIR: dataDir,
-    DATABASE_URL: options.databaseUrl,
+    DATABASE_URL: databaseUrl,
     PORT: "0",
     EGRESS_ALLOW: "127.0.0.0/8",
     INITIAL_ROOT_ACCESS_TOKEN: rootAccess,
@@ -68,8 +66,29 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     GLOBAL_WEB_RATE_LIMIT: "0",
     CRITICAL_RATE_LIMIT: "0",
     LOG_LEVEL: "silent",
-    ...options.env,
+    ...env,
   });
+}
+
+/** What a first start makes depends on these: the keys, root's credentials, and whether others can reach the server. */
+const OF_FIRST_START = /^(INITIAL_|MASTER_KEY|HOST$|DATA)/;
+
+/** Whether the first start would make what it made before: with SQLite, files of its own, and the real time. */
+function isUsual({ databaseUrl, dataDir, clock, env = {} }: TestAppOptions): boolean {
+  if (databaseUrl !== undefined || dataDir !== undefined || clock !== undefined) return false;
+  return !Object.keys(env).some((name) => OF_FIRST_START.test(name));
+}
+
+async function startOnce(dataDir: string): Promise<void> {
+  const ctx = await createContext(configOf(dataDir, {}));
+  await ctx.dispose();
+}
+
+/** Starts the server in this process; usually on a copy of the data of one that has started before. */
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "tollgate-app-"));
+  if (isUsual(options)) await layCopy("started", dataDir, startOnce);
+  const config = configOf(dataDir, options);
   const ctx = await createContext(config, {
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.logger ? { logger: options.logger } : {}),
@@ -130,12 +149,12 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
 /** A kind of database to run a suite on. */
 export interface TestDatabase {
   readonly name: string;
-  /** Makes an empty one; `url` is undefined for SQLite. */
+  /** Makes one without rows; `url` is undefined for SQLite. */
   create(): Promise<{ url: string | undefined; drop(): Promise<void> }>;
 }
 
 /** For `describe.each`: the same promises hold on both. */
 export const databases: readonly TestDatabase[] = [
   { name: "SQLite", create: async () => ({ url: undefined, drop: async () => undefined }) },
-  { name: "PostgreSQL", create: createPostgresDatabase },
+  { name: "PostgreSQL", create: createMigratedPostgres },
 ];

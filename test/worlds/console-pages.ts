@@ -26,11 +26,22 @@ export const userPages: readonly string[] = [
   "/token",
   "/token/add",
   "/token/edit/2",
+  "/token/limit/2",
+  "/token/limit/2/add",
+  "/token/limit/2/edit/1",
+  "/team",
+  "/team/1",
+  "/team/1?tab=log",
+  "/team/join#unknown",
+  "/token?team=1",
+  "/limit",
   "/log",
   "/topup",
+  "/subscription",
   "/partnerplan",
   "/playground",
   "/setting",
+  "/setting?tab=security",
   "/user/edit",
 ];
 
@@ -41,15 +52,37 @@ export const adminPages: readonly string[] = [
   "/channel",
   "/channel/add",
   "/channel/edit/1",
+  "/channel/keys/2",
+  "/team?tab=all",
+  "/limit",
+  "/limit/add",
+  "/limit/edit/2",
   "/redemption",
   "/redemption/add",
   "/redemption/edit/1",
+  "/payment",
+  "/payment?tab=instances",
+  "/payment/add",
+  "/plan",
+  "/plan/add",
+  "/reconciliation",
   "/user",
   "/user/add",
   "/user/edit/2",
+  "/user/token/2",
+  "/user/token/2/add",
+  "/user/token/2/limit/2",
+  "/user/token/2/limit/2/add",
   "/setting?tab=operation",
   "/setting?tab=system",
+  "/price",
   "/setting?tab=other",
+  "/alert",
+  "/alert?tab=deliveries",
+  "/alert?tab=conditions",
+  "/alert/add",
+  "/login-provider",
+  "/login-provider/add",
 ];
 
 /** Fills the installation: channels in every state, tokens, codes, a notice, and calls through `upstream` in the log. */
@@ -66,6 +99,9 @@ export async function furnish(world: ConsoleWorld, upstream: { url: string; key:
     await manage(url, "POST", "/api/channel/", { ...channel, name, priority: 5 });
   await manage(url, "PUT", "/api/channel/", { id: 2, status: 2 });
   await manage(url, "PUT", "/api/channel/", { id: 3, status: 3 });
+  const csv = "key,name,weight\nsk-furnished-1,账号甲,3\nsk-furnished-2,账号乙,1\nsk-furnished-3,,1\n";
+  await manage(url, "POST", "/api/channel/2/keys", { text: csv });
+  await manage(url, "PUT", "/api/channel/2/keys", { ids: [2], status: 2 });
   await manage(url, "POST", "/api/redemption/", { name: "十月活动", quota: 500_000, count: 3 });
   await world.setOption("Notice", "**今晚** 23:00 维护");
   const lihua = await world.visit("lihua");
@@ -73,7 +109,17 @@ export async function furnish(world: ConsoleWorld, upstream: { url: string; key:
     const data = { name, remain_quota: 500_000, expired_time: -1, unlimited_quota: false };
     await lihua.context.request.post("/api/token/", { data });
   }
+  const limits = [{ kind: "quota", amount: 1_000_000, time_window: "day" }];
+  await lihua.context.request.put("/api/token/2/limit", { data: { limits } });
+  await lihua.context.request.post("/api/team/", { data: { name: "研发一组" } });
   await lihua.context.close();
+  const default_ = { subject: "member", subject_name: "default" };
+  await manage(url, "POST", "/api/limit/", {
+    ...default_,
+    kind: "quota",
+    amount: 50_000_000,
+    time_window: "month",
+  });
   for (const content of ["hello", "hello again", "weather"]) {
     await fetch(`${url}/v1/chat/completions`, {
       method: "POST",

@@ -49,10 +49,14 @@ export interface FuzzWorld {
 
 /** A channel's provider: answers chats, what is left of ten dollars, and its models. */
 function startProvider(): Promise<HttpEmulator> {
-  return startHttpEmulator(({ path }) => {
+  return startHttpEmulator(({ path, query, headers, body }) => {
+    if (path.startsWith("/sso/"))
+      return { json: { access_token: new URLSearchParams(body).get("code"), id: headers.authorization } };
     if (path.endsWith("/subscription")) return { json: { hard_limit_usd: 10, has_payment_method: true } };
     if (path.endsWith("/usage")) return { json: { total_usage: 250 } };
     if (path.endsWith("/models")) return { json: { object: "list", data: [{ id: "some-model" }] } };
+    if (path === "/mapi.php") return { json: { code: 1, msg: "ok", trade_no: "4200", payurl: "/pay/4200" } };
+    if (path === "/api.php") return { json: { code: query.get("act") === "refund" ? 1 : -1, msg: "" } };
     return { json: chatReply("pong") };
   });
 }
@@ -131,11 +135,25 @@ export interface Generation {
   readonly own: readonly { readonly secret: string; readonly owner: readonly CallerName[] }[];
 }
 
+/** A call that succeeds now. */
+export interface Guided {
+  readonly caller: CallerName;
+  readonly path: string;
+  readonly body?: object | undefined;
+  /** Over the actor's own headers. */
+  readonly headers?: Who;
+}
+
+export type Recipe = (world: FuzzWorld, people: Generation) => Promise<Partial<Guided>> | Partial<Guided>;
+
 /** Options whose change would make the server call out in ways this test does not answer. */
 const LEFT_ALONE = ["SMTPServer", "MessagePusherAddress", "WeChatServerAddress"];
 
 /** New users with rows of their own. */
 export async function newPeople({ app: { ctx, call } }: FuzzWorld, serial: number): Promise<Generation> {
+  // Earlier calls may have asked for second factors and proofs, which access tokens never have.
+  await ctx.options.set("MfaRequiredFor", "none");
+  await ctx.options.set("StepUpForAllEnabled", "false");
   // An earlier call may have asked for another one.
   await updateUserProfile(ctx.db, 1, { access_token_hash: ctx.secrets.hash(rootAccess) });
   const alice = await seedUser(ctx, `a${serial}`);
@@ -144,7 +162,8 @@ export async function newPeople({ app: { ctx, call } }: FuzzWorld, serial: numbe
   const banned = await seedUser(ctx, `x${serial}`, { status: 2 });
   const [aliceKey, bobKey] = [await seedToken(ctx, alice.id), await seedToken(ctx, bob.id)];
   // Not through the login, which after many wrong passwords is closed to this address.
-  const session = { cookie: `session=${await ctx.sessions.start(alice.id, {})}` };
+  const traits = { stepup_at: ctx.clock.seconds() };
+  const session = { cookie: `session=${await ctx.sessions.start(alice.id, {}, { traits })}` };
   const code = await call(asRoot, "POST", "/api/redemption/", { name: `r${serial}`, quota: 1_000, count: 1 });
   const codes: string[] = Array.isArray(code.data) ? code.data : [];
   const ids = [1, 2, 3, alice.id, bob.id, aliceKey.id, bobKey.id];

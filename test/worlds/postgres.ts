@@ -5,27 +5,36 @@ import { inject } from "vitest";
 import { fetchShared } from "./broker.ts";
 
 export interface PostgresDatabase {
-  /** `postgres://…` of a database that is empty and belongs to the calling test. */
+  /** `postgres://…` of a database that is fresh and belongs to the calling test. */
   readonly url: string;
   /** Removes the database, closing whatever is still connected to it. */
   drop(): Promise<void>;
 }
 
-/** Creates a database for one test file. Throws: with PostgreSQL's words when the server does not start. */
-export async function createPostgresDatabase(): Promise<PostgresDatabase> {
-  const serverUrl = await fetchShared(inject("postgresBroker"));
+/** Creates a database for one test file, a copy of `template` or empty. Throws: with PostgreSQL's words when the server does not start. */
+export async function createPostgresDatabase(template = "template1"): Promise<PostgresDatabase> {
   const name = `test_${randomUUID().replaceAll("-", "")}`;
-  await execute(serverUrl, `CREATE DATABASE ${name}`);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => execute(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+  const url = await onPostgres(async (client, urlOf) => {
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    return urlOf(name);
+  });
+  const drop = () => onPostgres((client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  return { url, drop: async () => void (await drop()) };
 }
 
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+/** Runs `work` with a connection to the server's maintenance database, which ends with it; `urlOf` = the address of a database by name. */
+export async function onPostgres<T>(
+  work: (client: pg.Client, urlOf: (name: string) => string) => Promise<T>,
+): Promise<T> {
+  const serverUrl = await fetchShared(inject("postgresBroker"));
+  const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {
-    await client.query(sql);
+    return await work(client, (name) => {
+      const url = new URL(serverUrl);
+      url.pathname = `/${name}`;
+      return url.href;
+    });
   } finally {
     await client.end();
   }

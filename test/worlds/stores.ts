@@ -11,6 +11,7 @@ import { findRedemptionIdByKey, insertRedemptions, type NewRedemption } from "#s
 import { insertToken, type NewToken } from "#server/store/tokens.ts";
 import { insertUser, type NewUser } from "#server/store/users.ts";
 import { createPostgresDatabase } from "./postgres.ts";
+import { createMigratedPostgres, layMigrated } from "./templates.ts";
 
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
@@ -22,9 +23,15 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
+/** A fresh database with the newest schema, or, to see how it gets one, with nothing. */
+export async function createTestDatabase(
+  engine: Engine,
+  content: "schema" | "nothing" = "schema",
+): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  const postgres = engine === "postgres" ? await createPostgresDatabase() : undefined;
+  const create = content === "schema" ? createMigratedPostgres : createPostgresDatabase;
+  const postgres = engine === "postgres" ? await create() : undefined;
+  if (engine === "sqlite" && content === "schema") await layMigrated(dataDir);
   const options: StoreOptions = { dataDir, ...(postgres && { databaseUrl: postgres.url }) };
   return {
     options,

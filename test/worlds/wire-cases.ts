@@ -9,7 +9,7 @@ import type { ClientBody } from "#server/upstream/call/body.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { asObject } from "#server/upstream/json/values.ts";
 import { createTokenCache } from "#server/upstream/signers/token-cache.ts";
 

@@ -14,6 +14,7 @@ import { z } from "zod";
 import type { AnswerOf, Endpoint } from "#contract/endpoint.ts";
 import { Nothing, withoutEndSlashes } from "#contract/wire.ts";
 import { ApiFault, messages } from "./faults.ts";
+import { askOwner, wantsProof } from "./proof.ts";
 
 type Decoded<T> = T extends z.ZodType ? z.output<T> : never;
 type Params<E extends Endpoint> = E["params"] extends z.ZodType
@@ -92,6 +93,8 @@ const LooseEnvelope = z.looseObject({
   success: z.boolean().optional(),
   message: z.string().optional(),
   data: z.unknown().optional(),
+  /** A word beside the message that says what can be done about it. */
+  code: z.string().optional().catch(undefined),
 });
 
 /**
@@ -128,6 +131,19 @@ function judgeStatus(response: Response, message: string | undefined): void {
   throw new ApiFault("http", message || fallback, { status });
 }
 
+/** Sends; once more when the server wants the owner's proof first, and the owner gives it. Throws: ApiFault when not. */
+async function sendProven(endpoint: Endpoint, input: LooseInput, signal: AbortSignal | undefined) {
+  const response = await send(endpoint, input, signal);
+  const envelope = await readEnvelope(response);
+  if (response.status !== 403) return { response, envelope };
+  if (envelope?.code === "MFA_ENROLMENT_REQUIRED")
+    throw new ApiFault("unprotected", envelope.message ?? messages.failed);
+  if (!wantsProof(envelope?.code)) return { response, envelope };
+  if (!(await askOwner())) throw new ApiFault("refused", messages.unconfirmed);
+  const again = await send(endpoint, input, signal);
+  return { response: again, envelope: await readEnvelope(again) };
+}
+
 /**
  * Calls an endpoint. Returns the decoded `data`, or an object of `data` and the fields beside it where the contract declares some.
  * Throws: ApiFault.
@@ -138,8 +154,7 @@ export async function call<E extends Endpoint>(
   signal?: AbortSignal,
 ): Promise<AnswerOf<E>> {
   // CallInput<E> only names the three parts; their values are judged by the endpoint's own schemas.
-  const response = await send(endpoint, input as LooseInput, signal);
-  const envelope = await readEnvelope(response);
+  const { response, envelope } = await sendProven(endpoint, input as LooseInput, signal);
   judgeStatus(response, envelope?.message);
   if (envelope === undefined) throw new ApiFault("unreadable", messages.unreadable);
   if (envelope.success === false) throw new ApiFault("refused", envelope.message || messages.failed);

@@ -3,29 +3,13 @@
 
 export type ThemeMode = "light" | "dark";
 
-/** The spec's colour names of channel types (requirements B3). */
-export const TAG_COLOURS = [
-  "green",
-  "black",
-  "olive",
-  "orange",
-  "blue",
-  "violet",
-  "teal",
-  "red",
-  "pink",
-  "purple",
-  "brown",
-  "yellow",
-] as const;
-export type TagColour = (typeof TAG_COLOURS)[number];
-
 export interface Pair {
   readonly ground: string;
   readonly text: string;
 }
 
-export const tagPalette: Readonly<Record<ThemeMode, Readonly<Record<TagColour, Pair>>>> = {
+/** The spec's colour names of channel types (requirements B3). */
+export const tagPalette = {
   light: {
     green: { ground: "#e3f5ea", text: "#126636" },
     black: { ground: "#e6eaed", text: "#262d33" },
@@ -54,39 +38,17 @@ export const tagPalette: Readonly<Record<ThemeMode, Readonly<Record<TagColour, P
     brown: { ground: "#35281d", text: "#dab08f" },
     yellow: { ground: "#362c0d", text: "#e9c962" },
   },
-};
+} as const satisfies Record<ThemeMode, Record<string, Pair>>;
+export type TagColour = keyof typeof tagPalette.light;
+// Object.keys of a constant gives exactly its keys.
+export const TAG_COLOURS = Object.keys(tagPalette.light) as TagColour[];
 
 /** Seeds of one theme; everything else is derived by antd's algorithm. */
-export interface Shades {
-  readonly brand: string;
-  readonly brandHover: string;
-  /** Text on the brand colour. */
-  readonly onBrand: string;
-  readonly page: string;
-  readonly surface: string;
-  readonly raised: string;
-  readonly line: string;
-  readonly lineSoft: string;
-  readonly text: string;
-  readonly textSecondary: string;
-  readonly textTertiary: string;
-  readonly success: string;
-  readonly warning: string;
-  readonly error: string;
-  readonly errorHover: string;
-  readonly onError: string;
-  readonly info: string;
-  readonly hover: string;
-  readonly selected: string;
-  readonly tooltip: string;
-  /** The track of a switch that is off: seen, but less than one that is on. */
-  readonly off: string;
-}
-
-const neutral: Readonly<Record<ThemeMode, Shades>> = {
+const neutral = {
   light: {
     brand: "#0b7265",
     brandHover: "#095f54",
+    /** Text on the brand colour. */
     onBrand: "#ffffff",
     page: "#f5f7f8",
     surface: "#ffffff",
@@ -105,6 +67,7 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     hover: "#f2f6f6",
     selected: "#e2f2ef",
     tooltip: "#1e2a30",
+    /** The track of a switch that is off: seen, but less than one that is on. */
     off: "#7f8c95",
   },
   dark: {
@@ -130,7 +93,8 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     tooltip: "#2b373d",
     off: "#64737d",
   },
-};
+} as const satisfies Record<ThemeMode, Record<string, string>>;
+export type Shades = Readonly<Record<keyof typeof neutral.light, string>>;
 
 /** What the operator chose with the option Theme: the hue of everything that is ours to colour. */
 export const LOOKS = ["default", "berry", "air"] as const;

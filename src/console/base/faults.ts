@@ -5,6 +5,8 @@ import { toast } from "./toast.ts";
 export type FaultKind =
   /** HTTP 401: no session. */
   | "signed-out"
+  /** The account needs a second factor and has none. */
+  | "unprotected"
   /** `success` false, or input the contract refuses before it is sent. */
   | "refused"
   /** Any other HTTP status that is not 2xx. */
@@ -38,6 +40,7 @@ export const messages = {
   unknown: "服务器没有这项功能（HTTP 404）",
   badExpiry: "过期时间格式错误！",
   checking: "请稍后几秒重试，Turnstile 正在检查用户环境！",
+  unconfirmed: "已取消身份验证",
   clipboard: "无法复制到剪贴板，请手动复制",
 } as const;
 
@@ -47,6 +50,13 @@ const signedOut = createStore<SignedOutHandler | undefined>(undefined);
 /** Says what happens on a 401: the app clears the session and goes to /login?expired=true. */
 export function bindSignedOut(handler: SignedOutHandler): void {
   signedOut.set(handler);
+}
+
+const unprotected = createStore<SignedOutHandler | undefined>(undefined);
+
+/** Says where an account without a second factor, which needs one, is led. */
+export function bindUnprotected(handler: SignedOutHandler): void {
+  unprotected.set(handler);
 }
 
 /** The sentence of a failure, for toasts and error states. */
@@ -63,6 +73,10 @@ export function faultText(error: unknown): string {
 export function handleFault(error: unknown): void {
   if (error instanceof ApiFault && error.kind === "signed-out") {
     signedOut.get()?.();
+    return;
+  }
+  if (error instanceof ApiFault && error.kind === "unprotected") {
+    unprotected.get()?.();
     return;
   }
   if (error instanceof ApiFault && error.status === 405) toast.info(messages.demo);

@@ -1,6 +1,7 @@
 // Changing rows inside cached list answers, for optimistic updates. Knows the form of list answers, no resource.
 import type { QueryClient } from "@tanstack/react-query";
 import type { Endpoint } from "#contract/endpoint.ts";
+import { toast } from "./toast.ts";
 
 interface Row {
   readonly id: number;
@@ -81,4 +82,28 @@ export function hideRow(client: QueryClient, lists: readonly Endpoint[], id: num
     return { ...answer, data, total };
   });
   return undo;
+}
+
+/** For `useCall`: the call changes these fields of a row, which shows them at once in all of `lists`. */
+export function changesRow(lists: readonly Endpoint[], fields: readonly string[]) {
+  return {
+    invalidates: lists,
+    onSuccess: () => toast.success(),
+    optimistic: (client: QueryClient, { body }: { readonly body: Row }) => {
+      const given = Object.entries(body).filter(
+        ([name, value]) => fields.includes(name) && value !== undefined,
+      );
+      return patchRow(client, lists, { id: body.id, ...Object.fromEntries(given) });
+    },
+  };
+}
+
+/** For `useCall`: the call removes a row, which is hidden at once in all of `lists`. */
+export function removesRow(lists: readonly Endpoint[]) {
+  return {
+    invalidates: lists,
+    onSuccess: () => toast.success(),
+    optimistic: (client: QueryClient, { params }: { readonly params: Row }) =>
+      hideRow(client, lists, params.id),
+  };
 }

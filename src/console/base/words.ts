@@ -20,3 +20,17 @@ export const sentenceOf: z.core.$ZodErrorMap = (issue) => {
   if (issue.inclusive === false) return isMore ? `须小于 ${limit}` : `须大于 ${limit}`;
   return isMore ? `不能大于 ${limit}` : `不能小于 ${limit}`;
 };
+
+const PLACES: readonly (readonly [RegExp, string])[] = [
+  [/iPhone/, "iPhone"],
+  [/iPad/, "iPad"],
+  [/Android/, "Android 设备"],
+  [/Windows/, "Windows 电脑"],
+  [/Mac OS X|Macintosh/, "Mac"],
+  [/Linux|X11/, "Linux 电脑"],
+];
+
+/** What a passkey is called that is made in this browser; its owner can tell them apart by day and device. */
+export function describePlace(agent: string): string {
+  return PLACES.find(([pattern]) => pattern.test(agent))?.[1] ?? "通行密钥";
+}

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { call } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
+import { enter as enterHere } from "#console/base/login.ts";
 import { callbackSchedule, withRetries } from "#console/base/retry.ts";
-import { signIn } from "#console/base/session.ts";
 import { readStored } from "#console/base/storage.ts";
 import { toast } from "#console/base/toast.ts";
 import { takeOrigin } from "#console/base/trip.ts";
@@ -53,9 +53,14 @@ function useGithubCallback(callback: Callback): string {
         await navigate("/setting", { replace: true });
         return;
       }
-      if (done.result.data !== null) signIn(done.result.data);
+      const origin = takeOrigin();
+      if (
+        done.result.data !== null &&
+        !enterHere(navigate, done.result.data, origin && { pathname: origin, search: "", hash: "" })
+      )
+        return;
       toast.success("登录成功！");
-      await navigate(takeOrigin() ?? "/token", { replace: true });
+      await navigate(origin ?? "/token", { replace: true });
     };
     void run();
   }, [code, state, navigate]);

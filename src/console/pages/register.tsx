@@ -10,14 +10,20 @@ import { Callout } from "#console/ui/callout.tsx";
 import { EmailCodeFields } from "#console/ui/email-code-fields.tsx";
 import { GuestCard } from "#console/ui/guest-card.tsx";
 import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
-import { PlainButton } from "#console/ui/plain-button.tsx";
-import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
+import { PlainForm } from "#console/ui/plain-form.tsx";
 import { authApi, RequiredEmail } from "#contract/auth.ts";
 import { Username } from "#contract/name.ts";
 import { Password } from "#contract/user.ts";
 
 const EMPTY = { username: "", password: "", password2: "", email: "", verification_code: "" };
 type Values = typeof EMPTY;
+
+const secret = { type: "password", autoComplete: "new-password" } as const;
+const FIELDS = [
+  { name: "username", label: "用户名", hint: "最长 12 位", autoComplete: "username" },
+  { name: "password", label: "密码", hint: "最短 8 位，最长 20 位", ...secret },
+  { name: "password2", label: "再次输入密码", hint: "与上面的密码一致", ...secret },
+] as const;
 
 const Plain = z.object({
   username: Username,
@@ -86,38 +92,16 @@ export function RegisterPage() {
       <PlainForm<Values>
         schema={isVerified ? VerifiedForms : PlainForms}
         initial={EMPTY}
+        fields={FIELDS}
+        submit={{ text: "注册", isBusy: register.isPending, isOff: isClosed }}
         onSubmit={register.submit}
       >
         {(field) => (
           <>
-            <PlainField
-              {...field("username")}
-              label="用户名"
-              hint="最长 12 位"
-              autoComplete="username"
-              isFirst
-            />
-            <PlainField
-              {...field("password")}
-              label="密码"
-              hint="最短 8 位，最长 20 位"
-              type="password"
-              autoComplete="new-password"
-            />
-            <PlainField
-              {...field("password2")}
-              label="再次输入密码"
-              hint="与上面的密码一致"
-              type="password"
-              autoComplete="new-password"
-            />
             {isVerified ? (
               <EmailCodeFields email={field("email")} code={field("verification_code")} check={check} />
             ) : null}
             <HumanCheckBox check={check} />
-            <PlainButton kind="primary" type="submit" isLarge isBusy={register.isPending} disabled={isClosed}>
-              注册
-            </PlainButton>
           </>
         )}
       </PlainForm>

@@ -5,7 +5,7 @@ import { useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
-import { CopyField } from "#console/ui/copy-field.tsx";
+import { CopyField } from "#console/ui/copy-button.tsx";
 import { GuestCard } from "#console/ui/guest-card.tsx";
 import { LinkButton, PlainButton } from "#console/ui/plain-button.tsx";
 import { authApi } from "#contract/auth.ts";

@@ -7,8 +7,7 @@ import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { GuestCard } from "#console/ui/guest-card.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
-import { PlainButton } from "#console/ui/plain-button.tsx";
-import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
+import { PlainForm } from "#console/ui/plain-form.tsx";
 import { authApi, RequiredEmail } from "#contract/auth.ts";
 
 const ResetRequest = z.object({ email: RequiredEmail });
@@ -40,29 +39,26 @@ export function ResetPage() {
       {request.isSuccess ? (
         <Callout tone="info">如果该邮箱绑定了账户，重置邮件已经发出，请在 10 分钟内打开其中的链接。</Callout>
       ) : null}
-      <PlainForm schema={ResetRequest} initial={{ email: "" }} onSubmit={submit}>
-        {(field) => (
-          <>
-            <PlainField
-              {...field("email")}
-              label="邮箱地址"
-              hint="name@example.com"
-              type="email"
-              autoComplete="email"
-              isFirst
-            />
-            <HumanCheckBox check={check} />
-            <PlainButton
-              kind="primary"
-              type="submit"
-              isLarge
-              isBusy={request.isPending}
-              disabled={countdown.left > 0}
-            >
-              {countdown.left > 0 ? `重试 (${countdown.left})` : "提交"}
-            </PlainButton>
-          </>
-        )}
+      <PlainForm
+        schema={ResetRequest}
+        initial={{ email: "" }}
+        fields={[
+          {
+            name: "email",
+            label: "邮箱地址",
+            hint: "name@example.com",
+            type: "email",
+            autoComplete: "email",
+          },
+        ]}
+        submit={{
+          text: countdown.left > 0 ? `重试 (${countdown.left})` : "提交",
+          isBusy: request.isPending,
+          isOff: countdown.left > 0,
+        }}
+        onSubmit={submit}
+      >
+        {() => <HumanCheckBox check={check} />}
       </PlainForm>
     </GuestCard>
   );

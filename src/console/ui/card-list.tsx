@@ -2,6 +2,7 @@
 import { EllipsisOutlined, RightOutlined } from "@ant-design/icons";
 import { App, Button, Checkbox, type MenuProps } from "antd";
 import { ButtonMenu } from "./button-menu.tsx";
+import { cellOf } from "./cell.tsx";
 import type { RowAction, RowView, Selection } from "./row-view.ts";
 
 export interface CardListProps<Row extends { readonly id: number }> extends RowView<Row> {
@@ -81,7 +82,7 @@ function Card<Row extends { readonly id: number }>({
         {facts.map((column) => (
           <div key={column.key}>
             <dt>{column.title}</dt>
-            <dd>{column.render(row)}</dd>
+            <dd>{cellOf(column, row)}</dd>
           </div>
         ))}
       </dl>

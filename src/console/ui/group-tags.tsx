@@ -1,5 +1,4 @@
 // User groups as tags: vip and pro yellow, svip and premium red (requirements B2).
-
 import type { TagColour } from "#console/base/colours.ts";
 import { ColourTag } from "./status-tag.tsx";
 import { Tooltip } from "./tooltip.tsx";

@@ -1,8 +1,7 @@
 // From a key that has leaked to its token and owner, for administrators: shown, and disabled in place. The key goes
 // in a body: it is in no address and no storage, and forgotten with the dialog.
-
 import { useQuery } from "@tanstack/react-query";
-import { Button, Descriptions, Space } from "antd";
+import { Button, Space } from "antd";
 import { useNavigate } from "react-router";
 import { call, useCall } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
@@ -12,9 +11,9 @@ import { TokenStatus } from "#contract/token.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { Callout } from "./callout.tsx";
 import { ConfirmButton } from "./confirm-button.tsx";
-import { QuotaText } from "./quota-text.tsx";
+import { Facts } from "./facts.tsx";
 import { StatusTag } from "./status-tag.tsx";
-import { TimeText } from "./time-text.tsx";
+import { QuotaText, TimeText } from "./value-text.tsx";
 
 /** Whether a text is a key as clients send it: then it is no name to search for. */
 export function isKey(text: string): boolean {
@@ -52,27 +51,20 @@ export function KeyOwner({ text, onLeave }: KeyOwnerProps) {
   const owner = find.data;
   if (owner === undefined) return <p className="tg-muted tg-palette-none">正在查找…</p>;
   const status = disable.isSuccess ? TokenStatus.disabled : owner.token_status;
-  const state = STATES[status] ?? { tone: "idle", label: String(status) };
+  const state = STATES[status] ?? { tone: "idle" as const, label: String(status) };
   return (
     <section className="tg-key-owner" aria-label="密钥的主人">
-      <Descriptions
-        size="small"
-        column={1}
-        items={[
-          { key: "key", label: "密钥", children: <code>{owner.masked_key}</code> },
-          {
-            key: "user",
-            label: "用户",
-            children: `${owner.username}（ID ${owner.user_id}，${owner.user_group}）`,
-          },
-          { key: "token", label: "令牌", children: owner.token_name },
-          { key: "status", label: "状态", children: <StatusTag tone={state.tone} label={state.label} /> },
-          {
-            key: "quota",
-            label: "剩余额度",
-            children: owner.unlimited_quota ? "无限制" : <QuotaText quota={owner.remain_quota} />,
-          },
-          { key: "used", label: "最近使用", children: <TimeText seconds={owner.accessed_time} /> },
+      <Facts
+        facts={[
+          ["密钥", <code key="key">{owner.masked_key}</code>],
+          ["用户", `${owner.username}（ID ${owner.user_id}，${owner.user_group}）`],
+          ["令牌", owner.token_name],
+          ["状态", <StatusTag key="state" {...state} />],
+          [
+            "剩余额度",
+            owner.unlimited_quota ? "无限制" : <QuotaText key="left" quota={owner.remain_quota} />,
+          ],
+          ["最近使用", <TimeText key="used" seconds={owner.accessed_time} />],
         ]}
       />
       <Space wrap>

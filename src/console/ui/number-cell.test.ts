@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { acceptNumber } from "./number-cell.tsx";
+import { acceptNumber } from "./number-input.tsx";
 
 interface Typing {
   readonly typed: number | null;

@@ -7,6 +7,8 @@ import { toast } from "#console/base/toast.ts";
 import { Password, userApi } from "#contract/user.ts";
 import { required, rule } from "./fields.ts";
 import { ResourceForm } from "./resource-form.tsx";
+import { Section } from "./section.tsx";
+import { TextField } from "./text-field.tsx";
 
 interface Passwords {
   readonly original_password: string;
@@ -26,9 +28,7 @@ export function PasswordForm() {
   const submit = ({ original_password, password }: Passwords) =>
     save.mutateAsync({ body: { original_password, password } });
   return (
-    <section className="tg-card tg-section">
-      <h2>修改密码</h2>
-      <p>修改后，其他设备上的登录会失效。</p>
+    <Section title="修改密码" lead="修改后，其他设备上的登录会失效。">
       <ResourceForm<Passwords>
         key={save.submittedAt > 0 && save.isSuccess ? save.submittedAt : 0}
         initial={{ original_password: "", password: "", repeated: "" }}
@@ -37,21 +37,21 @@ export function PasswordForm() {
       >
         {() => (
           <div className="tg-form-row">
-            <Form.Item
+            <TextField
               name="original_password"
               label="当前密码"
               rules={[{ required: true, message: "请输入当前密码" }]}
-            >
-              <Input.Password autoComplete="current-password" />
-            </Form.Item>
-            <Form.Item
+              isSecret
+              autoComplete="current-password"
+            />
+            <TextField
               name="password"
               label="新密码"
               extra="8 到 20 个字符"
               rules={[required, rule(Password)]}
-            >
-              <Input.Password autoComplete="new-password" />
-            </Form.Item>
+              isSecret
+              autoComplete="new-password"
+            />
             <Form.Item
               name="repeated"
               label="再次输入新密码"
@@ -71,6 +71,6 @@ export function PasswordForm() {
           </div>
         )}
       </ResourceForm>
-    </section>
+    </Section>
   );
 }

@@ -2,6 +2,7 @@
 import { EyeInvisibleOutlined, EyeOutlined } from "@ant-design/icons";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import type { z } from "zod";
+import { PlainButton } from "./plain-button.tsx";
 import "./plain-form.css";
 
 /** What binds one field to its form. */
@@ -15,12 +16,25 @@ export interface FieldBinding {
 
 type Texts = Readonly<Record<string, string>>;
 
+/** One field of a form, as a row of its table. */
+export interface FieldRow<Name extends string> {
+  readonly name: Name;
+  readonly label: string;
+  readonly hint?: string;
+  readonly type?: "text" | "password" | "email";
+  readonly autoComplete?: string;
+}
+
 export interface PlainFormProps<Values extends Texts> {
   /** An object schema whose fields are texts; its messages are shown under the fields. */
   readonly schema: z.ZodObject;
   readonly initial: Values;
   readonly onSubmit: (values: Values) => void;
-  readonly children: (field: (name: keyof Values & string) => FieldBinding) => ReactNode;
+  /** The first one gets the focus when the page opens. */
+  readonly fields?: readonly FieldRow<keyof Values & string>[];
+  /** What stands between the fields and the button. */
+  readonly children?: (field: (name: keyof Values & string) => FieldBinding) => ReactNode;
+  readonly submit: { readonly text: string; readonly isBusy: boolean; readonly isOff?: boolean };
 }
 
 /** First message per field; nothing for fields that are fine. */
@@ -34,7 +48,9 @@ export function PlainForm<Values extends Texts>({
   schema,
   initial,
   onSubmit,
+  fields = [],
   children,
+  submit: button,
 }: PlainFormProps<Values>) {
   const [values, setValues] = useState<Values>(initial);
   const [left, setLeft] = useState<readonly string[]>([]);
@@ -55,16 +71,24 @@ export function PlainForm<Values extends Texts>({
   };
   return (
     <form className="tg-plain-form" noValidate onSubmit={submit}>
-      {children(field)}
+      {fields.map((row, at) => (
+        <PlainField key={row.name} {...field(row.name)} {...row} isFirst={at === 0} />
+      ))}
+      {children?.(field)}
+      <PlainButton
+        kind="primary"
+        type="submit"
+        isLarge
+        isBusy={button.isBusy}
+        disabled={button.isOff === true}
+      >
+        {button.text}
+      </PlainButton>
     </form>
   );
 }
 
-export interface PlainFieldProps extends FieldBinding {
-  readonly label: string;
-  readonly hint?: string;
-  readonly type?: "text" | "password" | "email";
-  readonly autoComplete?: string;
+export interface PlainFieldProps extends FieldBinding, FieldRow<string> {
   /** Gets the focus when the page opens. */
   readonly isFirst?: boolean;
   readonly isReadOnly?: boolean;

@@ -1,11 +1,13 @@
 // A list of a resource: server paging, sorting and search, remembered looks, and cards instead of rows on phones.
 // Knows how lists behave, nothing about any resource.
+import { CloseOutlined } from "@ant-design/icons";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button } from "antd";
 import { type ReactNode, useState } from "react";
-import type { Query } from "#console/base/call.ts";
+import { type CallInput, type Query, query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { shownRows } from "#console/base/rows.ts";
-import { BulkBar } from "./bulk-bar.tsx";
+import type { Endpoint } from "#contract/endpoint.ts";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
 import type { RowView } from "./row-view.ts";
@@ -15,10 +17,45 @@ import { type ListInput, useTableState } from "./table-state.ts";
 import { EmptyState, ErrorState } from "./table-states.tsx";
 import { type SearchDraft, TableToolbar } from "./table-toolbar.tsx";
 import "./resource-table.css";
+import "./bulk-bar.css";
+
+interface BulkBarProps {
+  readonly count: number;
+  readonly onClear: () => void;
+  readonly children: ReactNode;
+}
+
+function BulkBar({ count, onClear, children }: BulkBarProps) {
+  return (
+    <div className="tg-bulk" role="toolbar" aria-label="批量操作">
+      <span role="status">已选择 {count} 项</span>
+      <div className="tg-bulk-buttons">{children}</div>
+      <Button
+        type="text"
+        icon={<CloseOutlined aria-hidden="true" />}
+        aria-label="取消选择"
+        title="取消选择"
+        onClick={onClear}
+      />
+    </div>
+  );
+}
 
 export interface ListAnswer<Row> {
   readonly data: readonly Row[];
   readonly total?: number | undefined;
+}
+
+/** Loads a list: the whole one, or what was searched for. */
+export function listOf<L extends Endpoint, S extends Endpoint>(api: {
+  readonly list: L;
+  readonly search: S;
+}) {
+  return ({ keyword, ...page }: ListInput) =>
+    // The queries of all lists have these fields (contract: ListQuery).
+    keyword === ""
+      ? query(api.list, { query: page } as unknown as CallInput<L>)
+      : query(api.search, { query: { ...page, keyword } } as unknown as CallInput<S>);
 }
 
 export interface ResourceTableProps<Row extends { readonly id: number }>

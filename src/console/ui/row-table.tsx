@@ -1,11 +1,41 @@
 // Rows on wide screens: antd's table with a sticky head, fixed first and action columns and a scroll area the keyboard reaches.
 import { Button, Space, Table, type TableColumnType, type TableProps } from "antd";
 import type { SorterResult } from "antd/es/table/interface";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import {
+  type ComponentProps,
+  createContext,
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+} from "react";
+import { cellOf } from "./cell.tsx";
 import { ConfirmButton } from "./confirm-button.tsx";
-import { ColumnTitles, NamedBody } from "./named-body.tsx";
 import type { Column, RowAction, RowView } from "./row-view.ts";
 import type { TableState } from "./table-state.ts";
+
+/** The titles of all columns, from the start to the end. */
+const ColumnTitles = createContext<readonly string[]>([]);
+
+/** For antd's `components.body.wrapper`; what it shows is antd's. */
+function NamedBody(props: ComponentProps<"tbody">) {
+  const titles = useContext(ColumnTitles);
+  return (
+    <>
+      <thead className="tg-named-head">
+        <tr>
+          {titles.map((title) => (
+            <th key={title} scope="col">
+              <span className="tg-hidden">{title}</span>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody {...props} />
+    </>
+  );
+}
 
 export interface RowTableProps<Row extends { readonly id: number }> extends RowView<Row> {
   readonly label: string;
@@ -60,7 +90,7 @@ function columnOf<Row>(column: Column<Row>, state: TableState): TableColumnType<
   return {
     key: column.key,
     title: column.title,
-    render: (_value: unknown, row: Row) => column.render(row),
+    render: (_value: unknown, row: Row) => cellOf(column, row),
     sorter: column.isSortable === true,
     sortOrder: order === column.key ? (desc ? "descend" : "ascend") : null,
     ...widthOf(column),
@@ -146,7 +176,7 @@ function openable(open: () => void) {
  * Gives antd's scroll areas a tab stop and a name, and takes the row that only measures widths, with its second checkbox for all
  * rows, out of the keyboard's way; antd offers no property for either.
  */
-function useNamedScroll(label: string) {
+export function useNamedScroll(label: string) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     for (const area of box.current?.querySelectorAll(".ant-table-content, .ant-table-body") ?? []) {

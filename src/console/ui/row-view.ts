@@ -1,11 +1,32 @@
 // How rows are shown, whether as a table or as cards: columns, actions, choice. Types only.
-import type { ReactNode } from "react";
+import type { ComponentType, ReactNode } from "react";
 
-export interface Column<Row> {
-  /** The field's name on the wire; what the server sorts by. */
-  readonly key: string;
+/** What a cell of its own gets. */
+export interface CellProps<Row> {
+  readonly row: Row;
+}
+
+/** The names of a row's fields that hold such a value. */
+type FieldOf<Row, Value> = { [Name in keyof Row]: Row[Name] extends Value ? Name : never }[keyof Row] &
+  string;
+
+/** What stands in the cells; `key` is the field's name on the wire, by which the server sorts. */
+type Content<Row> =
+  | { readonly key: string; readonly render: (row: Row) => ReactNode }
+  | { readonly key: string; readonly cell: ComponentType<CellProps<Row>> }
+  /** Seconds since 1970, quota units, or a number as it is; `none` stands for a moment that has not come. */
+  | {
+      readonly key: FieldOf<Row, number>;
+      readonly shows: "time" | "quota" | "number";
+      readonly none?: string;
+    }
+  /** In one line, in full on hover; `none` for an empty one. */
+  | { readonly key: FieldOf<Row, string>; readonly shows: "text"; readonly none?: string };
+
+export type Column<Row> = Content<Row> & ColumnLook;
+
+interface ColumnLook {
   readonly title: string;
-  readonly render: (row: Row) => ReactNode;
   /** Pixels; all widths together are the least width of the table. */
   readonly width: number;
   /** Takes what room is left; the width is then its least. Otherwise all columns share it. */

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { addressIn } from "#console/base/markdown.ts";
 import { statusApi } from "#contract/status.ts";
+import { SeenNotice } from "./callout.tsx";
 import { Prose } from "./operator-text.tsx";
-import { SeenNotice } from "./seen-notice.tsx";
 import "./site-notice.css";
 
 /** A short mark of a text, so that what was seen can be told from what is new (FNV-1a). */

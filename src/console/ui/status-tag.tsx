@@ -1,5 +1,4 @@
 // Small coloured facts: state pills with a dot, and tags in the spec's twelve colours.
-
 import type { ReactNode } from "react";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";

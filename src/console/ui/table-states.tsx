@@ -1,11 +1,27 @@
 // What stands in place of rows: nothing there yet, nothing found, or a failure with a retry.
 import { InboxOutlined, ReloadOutlined, SearchOutlined, WarningOutlined } from "@ant-design/icons";
-import { Button } from "antd";
+import { Button, Skeleton } from "antd";
 import type { ReactNode } from "react";
 import { faultText } from "#console/base/faults.ts";
 import type { TableState } from "./table-state.ts";
-// What stands in place of rows looks the same outside a table.
 import "./resource-table.css";
+
+export interface FormStateProps {
+  readonly error: Error | null;
+  readonly onRetry: () => void;
+}
+
+export function FormState({ error, onRetry }: FormStateProps) {
+  return (
+    <div className="tg-card tg-section">
+      {error === null ? (
+        <Skeleton active paragraph={{ rows: 6 }} />
+      ) : (
+        <ErrorState error={error} onRetry={onRetry} />
+      )}
+    </div>
+  );
+}
 
 export interface EmptyStateProps {
   readonly text: string;

@@ -1,13 +1,14 @@
 // Logging in or binding through WeChat: scan, follow, ask for a code, type it here. The code is valid for 3 minutes (requirements B5).
 import { useState } from "react";
+import { z } from "zod";
 import { faultText } from "#console/base/faults.ts";
 import { useStatus } from "#console/base/status.ts";
 import { Callout } from "./callout.tsx";
-import { PlainButton } from "./plain-button.tsx";
 import { PlainDialog } from "./plain-dialog.tsx";
-import { PlainField, PlainForm } from "./plain-form.tsx";
-import { WeChatCode } from "./wechat-code.ts";
+import { PlainForm } from "./plain-form.tsx";
 import "./wechat-dialog.css";
+
+const WeChatCode = z.object({ code: z.string().trim().min(1, "请输入验证码") });
 
 export interface WeChatDialogProps {
   readonly title: string;
@@ -50,22 +51,15 @@ export function WeChatDialog(props: WeChatDialogProps) {
         <QrCode />
         <p className="tg-muted">微信扫码关注公众号，回复“验证码”获取，3 分钟内有效</p>
         {fault === null ? null : <Callout tone="bad">{faultText(fault)}</Callout>}
-        <PlainForm schema={WeChatCode} initial={{ code: "" }} onSubmit={({ code }) => onCode(code.trim())}>
-          {(field) => (
-            <>
-              <PlainField
-                {...field("code")}
-                label="验证码"
-                hint="公众号回复的验证码"
-                autoComplete="one-time-code"
-                isFirst
-              />
-              <PlainButton kind="primary" type="submit" isLarge isBusy={isBusy}>
-                {submitText}
-              </PlainButton>
-            </>
-          )}
-        </PlainForm>
+        <PlainForm
+          schema={WeChatCode}
+          initial={{ code: "" }}
+          fields={[
+            { name: "code", label: "验证码", hint: "公众号回复的验证码", autoComplete: "one-time-code" },
+          ]}
+          submit={{ text: submitText, isBusy }}
+          onSubmit={({ code }) => onCode(code.trim())}
+        />
       </div>
     </PlainDialog>
   );

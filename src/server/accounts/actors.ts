@@ -7,6 +7,23 @@ import type { Db } from "#server/store/db.ts";
 import { findSession } from "#server/store/sessions.ts";
 import { findUserById, findUserIdByAccessToken, holdUser } from "#server/store/users.ts";
 
+/** What a header holds: the key, and the channel that follows it (requirements W8.2). */
+export interface Credential {
+  readonly key: string;
+  readonly pin: string | undefined;
+}
+
+/** Parses a header: `Bearer `, `sk-`, key, `-channel`. */
+export function parseCredential(text: string): Credential {
+  const bare = text
+    .trim()
+    .replace(/^Bearer\s+/i, "")
+    .trim()
+    .replace(/^sk-/, "");
+  const dash = bare.indexOf("-");
+  return dash < 0 ? { key: bare, pin: undefined } : { key: bare.slice(0, dash), pin: bare.slice(dash + 1) };
+}
+
 /** A signed-in user: the fields that rules need. */
 export interface Actor {
   readonly id: number;

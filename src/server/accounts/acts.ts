@@ -1,5 +1,6 @@
-// Changing, disabling and deleting an account, by its owner or an administrator. Rank is checked in rank.ts; here the last
-// super administrator is protected, and sessions and access token end where the change calls for it.
+// Changing, disabling and deleting an account, by its owner or an administrator: the rank rule, in one place so that all endpoints
+// apply the same (requirements Z04). The last super administrator is protected, and sessions and access token end where the change
+// calls for it.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
@@ -7,6 +8,7 @@ import { randomHex } from "#server/secrets.ts";
 import { isNoChange } from "#server/store/change.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
+import { countOwned } from "#server/store/teams.ts";
 import {
   buryUser,
   changeSeenUser,
@@ -15,6 +17,16 @@ import {
   type Seen,
 } from "#server/store/user-acts.ts";
 import type { UserChange } from "#server/store/users.ts";
+
+/** Whether an actor may read, edit, disable, delete, pay or top up a user of this role (requirements W2.7, J6). */
+export function outranks(actor: { readonly role: number }, target: { readonly role: number }): boolean {
+  return actor.role >= Role.root || actor.role > target.role;
+}
+
+/** Whether an actor may grant this role: one below the actor's own, and one that exists. */
+export function mayGrant(actor: { readonly role: number }, role: number): boolean {
+  return (role === Role.user || role === Role.admin) && role < actor.role;
+}
 
 interface Parts {
   readonly store: Store;
@@ -50,6 +62,7 @@ async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolea
 /** Deletes an account inside the caller's transaction. Throws: as `changeAccount`. */
 export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<void> {
   await keepOneSuper(parts, tx, seen);
+  if ((await countOwned(tx, seen.id)) > 0) throw faults.refused("该账户还拥有团队，请先转让或解散团队");
   const grave = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };
   if (!(await buryUser(tx, seen, grave))) throw changedMeanwhile();
 }

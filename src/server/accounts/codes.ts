@@ -1,6 +1,5 @@
 // One-time codes: mailed, handed to a browser, or given after a human check. Only hashes are stored; each code is bound to
 // a purpose and a subject, is valid for ten minutes, and replaces the subject's older one (requirements A13, A15).
-
 import { AHEAD_SEC } from "#server/clock.ts";
 import {
   type CodeQuery,
@@ -8,7 +7,7 @@ import {
   deleteExpiredCodes,
   type FoundCode,
   guessCode,
-  hasCode,
+  readCode,
   saveCode,
   spendCode,
   takeCode,
@@ -16,7 +15,22 @@ import {
 import type { Db } from "#server/store/db.ts";
 import type { Tools } from "#server/tools.ts";
 
-export type CodePurpose = "register" | "bind-email" | "reset" | "oauth" | "human";
+export type CodePurpose =
+  | "register"
+  | "bind-email"
+  | "reset"
+  | "oauth"
+  /** The way to a login provider. */
+  | "sign-on"
+  | "human"
+  /** A login that still needs its second factor. */
+  | "half"
+  /** An authenticator app that is being set up. */
+  | "totp"
+  /** Challenges of passkeys: for a new one, for a login, to confirm that the owner is there. */
+  | "passkey-new"
+  | "passkey-login"
+  | "passkey-confirm";
 
 /** What a code is for, and what it is bound to: an address, an account, a state, a browser. */
 export interface CodeRef {
@@ -72,9 +86,17 @@ export async function redeemCode(
   ref: CodeRef,
   text: string,
 ): Promise<FoundCode | undefined> {
-  const found = await takeCode(db, queryOf(tools, ref, text));
+  return opened(tools, await takeCode(db, queryOf(tools, ref, text)));
+}
+
+function opened({ secrets }: CodeTools, found: FoundCode | undefined): FoundCode | undefined {
   if (found === undefined || found.detail === "") return found;
-  return { ...found, detail: tools.secrets.open(found.detail, "codes.detail") };
+  return { ...found, detail: secrets.open(found.detail, "codes.detail") };
+}
+
+/** What a long code stands for, without taking it. */
+export async function peekCode(tools: CodeTools, ref: CodeRef, text: string): Promise<FoundCode | undefined> {
+  return opened(tools, await readCode(tools.db, queryOf(tools, ref, text)));
 }
 
 /**
@@ -86,8 +108,8 @@ export function tryCode(tools: CodeTools, ref: CodeRef, text: string): Promise<b
 }
 
 /** Whether a long code, which cannot be guessed, is valid now. */
-export function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
-  return hasCode(tools.db, queryOf(tools, ref, text));
+export async function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
+  return (await readCode(tools.db, queryOf(tools, ref, text))) !== undefined;
 }
 
 /** Uses a code that is valid for a few uses. Returns whether it still was. */

@@ -141,7 +141,7 @@ async function trySignUp(
 }
 
 /** The name of a profile, cut to the length of a display name. */
-function displayNameOf({ displayName }: Person): string {
+export function displayNameOf({ displayName }: Pick<Person, "displayName">): string {
   const characters = [...withoutUnseen(displayName).trim()];
   // An emoji of several code points that was cut in two ends with a joiner.
   return withoutUnseen(characters.slice(0, MAX_DISPLAY).join("")).trim();
@@ -177,7 +177,7 @@ export async function bindPerson(
 }
 
 /** By binding, a super administrator opts in to this way of logging in (requirements A22). Throws: AppError. */
-async function refuseStale(
+export async function refuseStale(
   { sessions, clock }: ExternalTools,
   { actor, sessionId }: { actor: Actor; sessionId: string | undefined },
 ): Promise<void> {

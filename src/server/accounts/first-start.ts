@@ -6,6 +6,7 @@ import type { Clock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Ledger } from "#server/money/ledger.ts";
+import type { Options } from "#server/options.ts";
 import { hashPassword, newAffCode, randomPassword, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
@@ -32,6 +33,7 @@ interface Deps {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly ledger: Ledger;
+  readonly options: Options;
   readonly tell?: ((first: FirstStart) => void) | undefined;
 }
 
@@ -55,6 +57,7 @@ export async function ensureRoot(deps: Deps): Promise<void> {
     if ((await countUsers(deps.db, {})) === 0) {
       const first = await createRoot(deps);
       deps.tell?.(first);
+      await deps.options.reload();
     }
     await grantPending(deps);
   });
@@ -104,6 +107,8 @@ async function createRoot(deps: Deps): Promise<FirstStart> {
       inviter_id: 0,
       created_at: deps.clock.seconds(),
     });
+    // A new installation asks its administrators for a second factor, after the days of grace (requirements I31).
+    await saveOption(tx, "MfaRequiredFor", "staff");
     if (config.initialRootToken !== undefined) await insertPresetToken(deps, tx, id, config.initialRootToken);
     await saveOption(tx, PENDING_GRANT, String(id));
   });

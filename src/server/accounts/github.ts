@@ -1,6 +1,5 @@
 // A login through GitHub, from the state that begins it to the identity it proves (requirements W4.5, A16, A17). A state
 // works once, for ten minutes, in the browser it was given to, for the user who was signed in there.
-
 import { Email } from "#contract/auth.ts";
 import { githubAuthorizeUrl, readGithubProfile } from "#server/egress/github.ts";
 import { faults } from "#server/errors.ts";

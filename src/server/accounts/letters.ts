@@ -80,3 +80,35 @@ export function noticeLetter(system: string, notice: { title: string; content: s
     html: page(notice.content.split(/\r?\n/).map(escapeHtml)),
   };
 }
+
+/** Something happened to the account's security (requirements I28, I34, I37). No link acts by itself: programs open links too. */
+export function securityLetter(
+  system: string,
+  event: { username: string; what: string; lines: readonly string[]; url: string },
+): LetterText {
+  return {
+    subject: `${system} 账户安全提醒`,
+    html: page([
+      `您好，您在 ${escapeHtml(system)} 的账户 ${escapeHtml(event.username)} 刚刚${escapeHtml(event.what)}。`,
+      ...event.lines.map(escapeHtml),
+      `如果不是您本人的操作，请立即修改密码，并在 ${linkTo(event.url, "登录会话")} 中结束不认识的会话。`,
+    ]),
+  };
+}
+
+/** Four fifths of a budget are spent (requirements L10). `budget` = whose and over which time, `resets` = when it begins anew. */
+export function limitLetter(
+  system: string,
+  warning: { budget: string; spent: string; amount: string; resets: string; isSoft: boolean; url: string },
+): LetterText {
+  const { budget, spent, amount, resets, isSoft, url } = warning;
+  const end = isSoft ? "超出后只提醒，不拒绝调用。" : "用完后新的调用会被拒绝。";
+  return {
+    subject: `${system} ${budget}已用 80% 以上`,
+    html: page([
+      `您好，${escapeHtml(budget)}已用 ${escapeHtml(spent)}，限额为 ${escapeHtml(amount)}。${end}`,
+      escapeHtml(resets),
+      `查看限额：${linkTo(url, url)}`,
+    ]),
+  };
+}

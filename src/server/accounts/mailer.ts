@@ -1,10 +1,32 @@
 // Sends letters: a bounded queue in memory, few connections at once, later tries after a temporary failure. A user asks again for a
 // letter that is lost with the process; so nothing here is stored on disk.
-
 import { type Letter, type MailResult, sendMail } from "#server/egress/mail.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { randomId } from "#server/secrets.ts";
+import { mailboxOf } from "#server/store/mailbox.ts";
 import type { Tools } from "#server/tools.ts";
 import type { LetterText } from "./letters.ts";
+
+/** ServerAddress, or this machine while none is set (requirements W6.2). Without a trailing slash. */
+export function siteUrl({ options, config }: Pick<Tools, "options" | "config">): string {
+  return options.get("ServerAddress") || `http://localhost:${config.port}`;
+}
+
+/** Counts a letter to the mailbox of `email` that a client at `address` asks for. Throws: 429. */
+export function limitMail(
+  { limits, secrets }: Pick<Tools, "limits" | "secrets">,
+  email: string,
+  address: string,
+): Promise<void> {
+  const mailbox = secrets.hash(`mail ${mailboxOf(email)}`);
+  const countings = [
+    { limit: LIMITS.mailNetwork, subject: address },
+    { limit: LIMITS.mailAgain, subject: mailbox },
+    { limit: LIMITS.mailMailbox, subject: mailbox },
+    { limit: LIMITS.mailServer, subject: "" },
+  ];
+  return limits.count(countings, address);
+}
 
 /** `queued` = it waits for its first try, or that one failed and others follow. */
 export type Posted = "sent" | "queued" | "failed";
@@ -17,6 +39,8 @@ export interface Mailer {
    * throws.
    */
   post(to: string, text: LetterText): Promise<Posted>;
+  /** One try, without later ones. Never throws. */
+  once(to: string, text: LetterText): Promise<MailResult>;
   /** Resolves when no letter is being sent; letters that wait for another try do not count. */
   idle(): Promise<void>;
   /** Drops waiting letters, and finishes those that are being sent. */
@@ -92,6 +116,8 @@ export function createMailer(tools: MailerTools): Mailer {
       const first = track(attempt(letterOf(tools, to, text), 0));
       return isBusy ? "queued" : first;
     },
+    once: (to, text) =>
+      track(inTurn(() => sendMail(tools.egress, serverOf(tools), letterOf(tools, to, text)))),
     idle,
     async close() {
       for (const timer of retries) clearTimeout(timer);

@@ -5,8 +5,9 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createTestDatabase, engines, seedUser } from "#test/worlds/stores.ts";
-import { openDataKey, readMasterKey, unlockSecrets, writeKeyFile } from "./master-key.ts";
+import { MIGRATIONS } from "#server/store/migrations/list.ts";
+import { createTestDatabase, engines, newUser, seedUser } from "#test/worlds/stores.ts";
+import { MasterKeyError, openDataKey, readMasterKey, unlockSecrets, writeKeyFile } from "./master-key.ts";
 
 const KEY = "a master key of the test, 32 characters or more";
 
@@ -87,6 +88,36 @@ test.each(engines)(
       await close();
     } finally {
       await database.drop();
+    }
+  },
+);
+
+test.each(engines)(
+  "a database of any earlier schema opens with its key and none else on %s",
+  async (engine) => {
+    const master = { bytes: Buffer.from(KEY), file: undefined, isNew: false };
+    const other = { ...master, bytes: Buffer.from(KEY.toUpperCase()) };
+    const steps = [1, 10, MIGRATIONS.length - 1];
+    for (const count of steps) {
+      const database = await createTestDatabase(engine, "nothing");
+      try {
+        const before = await database.open({ migrations: MIGRATIONS.slice(0, count) });
+        await unlockSecrets(before.db, master);
+        await before.db.insertInto("users").values(newUser()).execute();
+        await before.close();
+        const refused = database.open({ beforeMigration: (db) => openDataKey(db, other) });
+        await expect(refused).rejects.toThrow(MasterKeyError);
+        let dataKey: Uint8Array | undefined;
+        const now = await database.open({
+          beforeMigration: async (db) => {
+            dataKey = await openDataKey(db, master);
+          },
+        });
+        expect(dataKey).toBeDefined();
+        await now.close();
+      } finally {
+        await database.drop();
+      }
     }
   },
 );

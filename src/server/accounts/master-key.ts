@@ -17,7 +17,7 @@ import {
 import type { Db } from "#server/store/db.ts";
 import { flushNames, makeFolder, tighten } from "#server/store/files.ts";
 import { findOptions, insertOptionOnce, replaceOption } from "#server/store/options.ts";
-import { countUsers } from "#server/store/users.ts";
+import { hasUsers } from "#server/store/users.ts";
 
 export interface MasterKey {
   readonly bytes: Uint8Array;
@@ -107,7 +107,7 @@ export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | 
 async function openSeals(db: Db, key: MasterKey, overhear?: Overhear) {
   const wrapping = createSecrets(key.bytes, overhear);
   // Read first: another node that starts for the first time writes the data key before any user.
-  const isUsed = (await countUsers(db, {})) > 0;
+  const isUsed = await hasUsers(db);
   const stored = await findOptions(db, [DATA_KEY.current, DATA_KEY.next]);
   const current = stored.get(DATA_KEY.current);
   if (current === undefined) {

@@ -1,13 +1,34 @@
 // A new account, by any way of registration: the row, its inviter, its own invitation code, and the gifts of a registration.
 import { Role, UserStatus } from "#contract/user.ts";
 import { grantSignup, promiseSignup } from "#server/money/signup.ts";
+import { newAffCode } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
+import { isTaken } from "#server/store/fault.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
-import { findAffOwner } from "#server/store/partners.ts";
+import { findAffOwner, setAffCode } from "#server/store/partners.ts";
 import { noteWelcomed, type SignupRow } from "#server/store/signups.ts";
-import { insertUser } from "#server/store/users.ts";
+import { getUser, insertUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import { ensureAffCode } from "./aff-code.ts";
+
+/** 28 million codes: with a million users a code is free nine times in ten. */
+const TRIES = 20;
+
+/**
+ * The invitation code of a user, which is the gift code too; makes one when there is none. Not inside a transaction: a
+ * code that is taken would end it on PostgreSQL. Throws: when no free code was found.
+ */
+export async function ensureAffCode(db: Db, userId: number): Promise<string> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const { aff_code } = await getUser(db, userId);
+    if (aff_code !== "") return aff_code;
+    try {
+      await setAffCode(db, userId, newAffCode());
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    }
+  }
+  throw new Error(`no free invitation code in ${TRIES} tries`);
+}
 
 export interface NewAccount {
   readonly username: string;

@@ -31,7 +31,12 @@ describe.each(databases)("notices to the super administrator on $name", (databas
     pusher.isBroken = false;
   });
 
-  const notice = { title: "渠道“<b>”已被禁用", content: "第一行\n第二行 <script>" };
+  const notice = {
+    event: "key_disabled",
+    about: "key 1",
+    title: "渠道“<b>”已被禁用",
+    content: "第一行\n第二行 <script>",
+  } as const;
 
   test("go by mail while there is no pusher, from the account when no sender is set", async () => {
     app.ctx.notify(notice);

@@ -1,15 +1,15 @@
 // Notices to the super administrator: through the message pusher when there is one, else by mail to the first one that has an
 // address (requirements W4.8). A notice that cannot be sent is in the diagnostic log all the same.
+import { alertEventRow } from "#contract/alert-events.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { pushMessage } from "#server/egress/pusher.ts";
 import { findMailableUser } from "#server/store/users.ts";
 import type { Notice, Tools } from "#server/tools.ts";
 import { noticeLetter } from "./letters.ts";
-import type { Mailer } from "./mailer.ts";
-import { siteUrl } from "./site.ts";
+import { type Mailer, siteUrl } from "./mailer.ts";
 
 export interface Notices {
-  /** Sends a notice in the background and returns at once; never throws. */
+  /** Sends a notice that concerns him in the background and returns at once; never throws. */
   notify(notice: Notice): void;
   /** Resolves when every notice is sent or given up. */
   idle(): Promise<void>;
@@ -26,6 +26,7 @@ export function createNotices(tools: NoticeTools): Notices {
   const running = new Set<Promise<unknown>>();
   return {
     notify(notice) {
+      if (alertEventRow(notice.event).isForRoot !== true || notice.isOver === true) return;
       tools.events.rootNotified(notice);
       if (running.size >= MAX_RUNNING) return;
       const work = deliver(tools, notice).catch((error: unknown) =>
@@ -45,7 +46,11 @@ async function deliver(tools: NoticeTools, notice: Notice): Promise<void> {
   const url = options.get("MessagePusherAddress");
   if (url !== "") {
     const pusher = { url, token: options.get("MessagePusherToken") };
-    const problem = await pushMessage(tools.egress, pusher, { ...notice, link: siteUrl(tools) });
+    const problem = await pushMessage(tools.egress, pusher, {
+      title: notice.title,
+      content: notice.content,
+      link: siteUrl(tools),
+    });
     if (problem === "") return;
     tools.events.externalFailed({ service: "pusher", problem });
   }

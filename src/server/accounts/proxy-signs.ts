@@ -1,6 +1,5 @@
 // Signs that the server is reached through a proxy on its machine, watched for as long as the default password is in use: such requests
 // look like local ones, and a proxy that adds no header cannot be recognised by a single request.
-
 import { FORWARDING_HEADERS, isLocalHost, isLoopback } from "#server/address.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";

@@ -12,8 +12,7 @@ import {
 } from "#server/store/reminders.ts";
 import type { Tools } from "#server/tools.ts";
 import { quotaLetter } from "./letters.ts";
-import type { Mailer } from "./mailer.ts";
-import { siteUrl } from "./site.ts";
+import { type Mailer, siteUrl } from "./mailer.ts";
 
 export interface Reminders {
   /** Checks the users who were charged since the last check. */

@@ -8,9 +8,7 @@ import { findUserByIdentity, type UserRow, updateUserProfile } from "#server/sto
 import type { Tools } from "#server/tools.ts";
 import { type CodeRef, isCode, issueCode, redeemCode } from "./codes.ts";
 import { resetDoneLetter, resetLetter } from "./letters.ts";
-import { limitMail } from "./mail-limits.ts";
-import type { Mailer } from "./mailer.ts";
-import { siteUrl } from "./site.ts";
+import { limitMail, type Mailer, siteUrl } from "./mailer.ts";
 
 export type ResetTools = Pick<
   Tools,

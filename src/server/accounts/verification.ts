@@ -1,5 +1,4 @@
 // Codes that prove an e-mail address: for a registration, or to bind the address to an account (requirements W4.2, W4.3).
-
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -9,8 +8,7 @@ import type { Tools } from "#server/tools.ts";
 import { type Entry, holdEntry } from "./actors.ts";
 import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
-import { limitMail } from "./mail-limits.ts";
-import type { Mailer } from "./mailer.ts";
+import { limitMail, type Mailer } from "./mailer.ts";
 
 export type VerificationTools = Pick<
   Tools,

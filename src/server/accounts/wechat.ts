@@ -1,6 +1,5 @@
 // Codes of the WeChat account: short digits that can be guessed, so wrong ones are counted for all clients together, and a
 // used code is remembered while it is valid (requirements W4.6, A20).
-
 import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ensureAffCode } from "#server/accounts/aff-code.ts";
+import { ensureAffCode } from "#server/accounts/new-account.ts";
 import { fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { findAffOwner } from "#server/store/partners.ts";

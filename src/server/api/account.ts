@@ -2,14 +2,15 @@
 import type { accountApi } from "#contract/account.ts";
 import { holdEntry } from "#server/accounts/actors.ts";
 import { removeAccount } from "#server/accounts/acts.ts";
-import { ensureAffCode } from "#server/accounts/aff-code.ts";
+import { ensureAffCode } from "#server/accounts/new-account.ts";
 import { faults } from "#server/errors.ts";
 import { randomHex } from "#server/secrets.ts";
-import { listDayUsage } from "#server/store/dashboard.ts";
+import { listUsageDays } from "#server/store/usage.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
+const DAY_SEC = 86_400;
 /** Contract 3.3: today and the six days before. */
 const DASHBOARD_DAYS = 7;
 
@@ -30,7 +31,9 @@ export const account: Handlers<{ account: typeof accountApi }>["account"] = {
 
   async dashboard(ctx, { actor }) {
     const now = ctx.clock.seconds();
-    const rows = await listDayUsage(ctx.db, { userId: actor.id, now, days: DASHBOARD_DAYS });
+    const before = now - (now % DAY_SEC) + DAY_SEC;
+    const span = { userId: actor.id, start: before - DASHBOARD_DAYS * DAY_SEC, before };
+    const rows = await listUsageDays(ctx.db, span, 0);
     return rows.map((row) => ({
       Day: new Date(row.day * 1000).toISOString().slice(0, "2026-11-20".length),
       ModelName: row.model_name,

@@ -54,8 +54,11 @@ describe.each(databases)("login and sessions on $name", (database) => {
       method: "POST",
       body: JSON.stringify({ username: "alice", password: seedPassword }),
     });
-    const header = response.headers.get("set-cookie") ?? "";
+    const [header = "", device = "", ...others] = response.headers.getSetCookie();
     expect(header).toMatch(/^session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+    // By which the browser is known again (requirements I37).
+    expect(device).toMatch(/^device=[\w-]{43}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(others).toEqual([]);
     expect(response.headers.get("cache-control")).toBe("no-store");
     const id = /session=([\w-]+)/.exec(header)?.[1] ?? "";
     const stored = await app.ctx.db.selectFrom("sessions").selectAll().execute();
@@ -282,13 +285,13 @@ describe("the default password", () => {
     const { port } = new URL(url);
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
       const { message, cookies } = await logIn({ host });
-      expect({ message, count: cookies.length }).toEqual({ message: "", count: 1 });
+      expect({ message, count: cookies.length }).toEqual({ message: "", count: 2 });
     }
     const alice = await seedUser(app.ctx, "alice");
     const far = { host: "gate.example" };
-    expect((await logIn(far, alice)).cookies).toHaveLength(1);
+    expect((await logIn(far, alice)).cookies).toHaveLength(2);
     await updateUserProfile(app.ctx.db, 1, { password: await hashPassword(seedPassword) });
-    expect((await logIn(far, { username: "root", password: seedPassword })).cookies).toHaveLength(1);
+    expect((await logIn(far, { username: "root", password: seedPassword })).cookies).toHaveLength(2);
     expect((await logIn(far)).message).toBe("账号或密码不正确，或账户已停用");
   });
 });

@@ -5,7 +5,7 @@ import { grantCredit, takeCredit } from "#server/accounts/human.ts";
 import { register } from "#server/accounts/register.ts";
 import { sendCode } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
-import { faults } from "#server/errors.ts";
+import { AppError, faults } from "#server/errors.ts";
 import type { UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
@@ -23,7 +23,12 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
       const { user, hash } = verified;
       const isHere = isLocal && !(await isReachedThrough(ctx));
       if (isShippedFromAfar({ ...body, ...user, isLocal: isHere })) await refuseShipped(ctx, call, user);
-      const signedIn = await signIn(ctx, call, { via: "password", user, proven: { password: hash } });
+      const proof = { via: "password", user, proven: { password: hash } };
+      const signedIn = await signIn(ctx, call, proof).catch(async (error: unknown) => {
+        if (error instanceof AppError)
+          await auditRefusal(ctx, call, { via: "password", reason: error.publicMessage, known: user });
+        throw error;
+      });
       if (signedIn) return signedIn;
       ctx.events.loginFailed({ reason: "changed", address });
     }
@@ -34,13 +39,14 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
 
   async logout(ctx, call) {
     const { session } = call;
-    const userId = session.id === undefined ? undefined : await ctx.sessions.find(session.id);
+    const userId = session.id === undefined ? undefined : await ctx.sessions.find(session.id, call.address);
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (session.id !== undefined)
       await ctx.sessions.end(session.id, async (tx) => {
         if (actor) await audit(ctx, tx, { ...call, actor }, { action: "auth.logout", target: actor.id });
       });
     session.clear();
+    session.dropNote("half");
     return null;
   },
 

@@ -11,6 +11,11 @@ export interface SessionHandle {
   set(id: string): void;
   /** Deletes the cookie. */
   clear(): void;
+  /** Another cookie of the login: half a login, or the browser as accounts know it. */
+  note(name: "half" | "device"): string | undefined;
+  /** Unit: seconds. */
+  keepNote(name: "half" | "device", value: string, maxAgeSec: number): void;
+  dropNote(name: "half" | "device"): void;
   /** Id of the browser, signed in or not: states and proofs that belong to one browser for some minutes are bound to it. */
   readonly browserId: string | undefined;
   /** The id of the browser; gives it one when it has none. */
@@ -30,6 +35,8 @@ export interface Call<E extends Endpoint> extends InputOf<E> {
   readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
+  /** What the client calls itself; it may say anything. */
+  readonly agent: string;
   /** The call passed the human check by the credit of an earlier one. */
   readonly onCredit: boolean;
   /** The client is on the server's own machine. */

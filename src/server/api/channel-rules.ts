@@ -4,9 +4,10 @@ import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, wireOf } from "#contract/provider.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { providerOf } from "#contract/providers.ts";
+import { rulesIn } from "#contract/rewrite.ts";
 import { isJson } from "#contract/wire.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
-import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
+import { loopbackPortOf } from "#server/egress/policy.ts";
 import { faults } from "#server/errors.ts";
 import { signers } from "#server/upstream/signers/index.ts";
 
@@ -15,6 +16,8 @@ export interface ChannelCheck {
   readonly base_url: string;
   readonly other?: string | null | undefined;
   readonly config?: string | null | undefined;
+  /** As it was typed. */
+  readonly proxy?: string | null | undefined;
 }
 
 function rowOf(type: number): Provider {
@@ -73,6 +76,10 @@ export function checkChannel(egress: Egress, channel: ChannelCheck): void {
   checkBaseUrl(egress, row, channel.base_url);
   if (row.other?.required && !channel.other) throw faults.refused(`请填写${row.other.label}`);
   if (channel.config && !isJson(channel.config)) throw faults.refused("配置必须是合法的 JSON 格式");
+  const rules = rulesIn(channel.config ?? "");
+  if ("refusal" in rules) throw faults.refused(rules.refusal);
+  const refusal = channel.proxy ? egress.refusalOfProxy(channel.proxy) : undefined;
+  if (refusal !== undefined) throw faults.refused(refusal);
 }
 
 function checkBaseUrl(egress: Egress, row: Provider, baseUrl: string): void {
@@ -80,13 +87,6 @@ function checkBaseUrl(egress: Egress, row: Provider, baseUrl: string): void {
     if (row.baseUrl === "") throw faults.refused("请填写 Base URL");
     return;
   }
-  const judged = egress.judge(baseUrl, loopbackPortOf(row));
+  const judged = egress.judge(baseUrl, loopbackPortOf(row.baseUrl));
   if ("refusal" in judged) throw faults.refused(judged.refusal);
-}
-
-/** The port of a provider whose own default address is this machine, such as a local model server. */
-function loopbackPortOf(row: Provider): number | undefined {
-  if (!URL.canParse(row.baseUrl)) return undefined;
-  const url = new URL(row.baseUrl);
-  return isLoopbackHost(hostOf(url)) ? portOf(url) : undefined;
 }

@@ -5,11 +5,14 @@ import { providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import { startBalanceUpdate, updateBalance } from "#server/channels/balance.ts";
 import { startChannelTests } from "#server/channels/bulk-test.ts";
-import type { LiveChannel } from "#server/channels/candidates.ts";
+import { withKey } from "#server/channels/candidates.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { testChannel } from "#server/channels/probe.ts";
+import { editedProxy } from "#server/channels/proxies.ts";
 import { recordTest } from "#server/channels/test-record.ts";
 import { listUpstreamModels } from "#server/channels/upstream-models.ts";
 import type { Context } from "#server/context.ts";
+import { loopbackPortOf } from "#server/egress/policy.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
@@ -66,16 +69,26 @@ export const channelRuns: Runs = {
 };
 
 /** A stored key goes to the stored address only: another one has to be saved first, which the audit log shows (requirements K04, Z13). */
-async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
-  if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
+export async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
+  const stored = body.id === undefined ? undefined : await getLive(ctx, body.id);
+  if (body.key.trim() === "" && stored !== undefined) return withKey(stored);
   const [key = ""] = keyLines(body.key, body.type);
   const { type, base_url, other } = body;
   const baseUrl = withoutEndSlashes(base_url ?? "");
-  checkChannel(ctx.egress, { type, base_url: baseUrl, other });
+  checkChannel(ctx.egress, { type, base_url: baseUrl, other, proxy: body.proxy });
   checkKeys({ type, base_url: baseUrl, other }, [key]);
   const provider = providerOf(type);
   if (!provider) throw faults.refused("未知的渠道类型");
-  return { provider, key, baseUrl, other: other ?? "" };
+  const proxy = editedProxy(body.proxy ?? stored?.proxy ?? "", stored?.proxy ?? "");
+  const loopbackPort = loopbackPortOf(provider.baseUrl);
+  // It shares no connection with any stored channel.
+  const route = {
+    owner: "a channel that is being written",
+    proxies: [proxy],
+    loopbackPort,
+    isOnce: true,
+  } as const;
+  return { provider, key, baseUrl, other: other ?? "", route };
 }
 
 /** The channel as it can be called. Throws: AppError when there is none, or it cannot be called. */

@@ -6,12 +6,16 @@ import {
   type channelApi,
   modelObject,
 } from "#contract/channel.ts";
+import { KeyMode } from "#contract/channel-key.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import { areChannelsTested } from "#server/channels/bulk-test.ts";
+import { originOf } from "#server/channels/candidates.ts";
+import { editedProxy, openProxy, ownerOf, sealProxy, showProxy } from "#server/channels/proxies.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { copyKeys } from "#server/store/channel-keys.ts";
 import {
   type ChannelChange,
   type ChannelRow,
@@ -26,24 +30,39 @@ import {
 } from "#server/store/channels.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { previewRewrite } from "./channel-rewrite.ts";
 import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
 import { sortedPage } from "./page.ts";
 import { unpricedModels } from "./unpriced-models.ts";
+
+/** What is known of a channel that has not been called. */
+const UNTRIED = {
+  status_reason: "",
+  status_time: 0,
+  test_time: 0,
+  response_time: 0,
+  balance: 0,
+  balance_updated_time: 0,
+} as const;
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async list(ctx, { query }) {
     // Read before the rows: when the tests have ended by then, the rows hold their results.
     const testing = await areChannelsTested(ctx);
     const rows = await listChannels(ctx.db, sortedPage(query));
-    return { data: rows.map(present), total: await countChannels(ctx.db, {}), testing };
+    return { data: rows.map((row) => present(ctx, row)), total: await countChannels(ctx.db, {}), testing };
   },
 
   async search(ctx, { query }) {
     const testing = await areChannelsTested(ctx);
     const filter = { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) };
     const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
-    return { data: rows.map(present), total: await countChannels(ctx.db, filter), testing };
+    return {
+      data: rows.map((row) => present(ctx, row)),
+      total: await countChannels(ctx.db, filter),
+      testing,
+    };
   },
 
   models() {
@@ -58,40 +77,41 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   unpriced: (ctx) => unpricedModels(ctx),
 
   async get(ctx, { params }) {
-    return present(await getChannel(ctx, params.id));
+    return present(ctx, await getChannel(ctx, params.id));
   },
 
   async create(ctx, call) {
-    const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = call.body;
+    const { key, base_url, other, model_mapping, priority, weight, config, status, proxy, ...rest } =
+      call.body;
+    const { reuse, key_mode, ...draft } = rest;
     const baseUrl = withoutEndSlashes(base_url ?? "");
     const keys = keyLines(key, draft.type);
     checkKeys({ type: draft.type, base_url: baseUrl, other }, keys);
-    checkChannel(ctx.egress, { type: draft.type, base_url: baseUrl, other, config });
+    checkChannel(ctx.egress, { type: draft.type, base_url: baseUrl, other, config, proxy });
+    const proxySealed = sealProxy(ctx.secrets, proxy ?? "");
     const nowSec = ctx.clock.seconds();
     const rows = keys.map((line) => ({
       type: draft.type,
       ...sealedKey(ctx, line),
+      ...UNTRIED,
       status: status ?? ChannelStatus.enabled,
-      status_reason: "",
-      status_time: 0,
       name: draft.name,
       weight: weight ?? 0,
       priority: priority ?? 0,
       created_time: nowSec,
-      test_time: 0,
-      response_time: 0,
       base_url: baseUrl,
       other: other ?? "",
-      balance: 0,
-      balance_updated_time: 0,
       models: draft.models.join(","),
       group: draft.group.join(","),
       model_mapping: model_mapping ?? "",
       config: config ?? "",
+      proxy_sealed: proxySealed,
+      reuse: reuse ?? "auto",
+      key_mode: key_mode ?? "random",
     }));
     const ids = await ctx.db.transaction().execute(async (tx) => {
       const inserted = await insertChannels(tx, rows);
-      const detail = { ids: inserted, ...draft, base_url: baseUrl };
+      const detail = { ids: inserted, ...draft, base_url: baseUrl, ...proxyDetail(proxySealed, proxy ?? "") };
       await audit(ctx, tx, call, { action: "channel.create", target: draft.name, detail });
       return inserted;
     });
@@ -102,23 +122,19 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async copy(ctx, call) {
     const source = await findSealedChannel(ctx.db, call.params.id);
     if (source === undefined) throw faults.notFound("找不到该渠道");
-    const { id: _id, used_quota: _used, ...kept } = source;
+    const { id: _id, used_quota: _used, keys_version: version, ...kept } = source;
     const name = copyName(source.name);
     const row = {
       ...kept,
+      ...UNTRIED,
       name,
       // It takes no calls before an administrator has checked it.
       status: ChannelStatus.disabled,
-      status_reason: "",
-      status_time: 0,
       created_time: ctx.clock.seconds(),
-      test_time: 0,
-      response_time: 0,
-      balance: 0,
-      balance_updated_time: 0,
     };
     const id = await ctx.db.transaction().execute(async (tx) => {
       const [made = 0] = await insertChannels(tx, [row]);
+      if (version > 0) await copyKeys(tx, { from: source.id, to: made }, row.created_time);
       await audit(ctx, tx, call, { action: "channel.copy", target: made, detail: { from: source.id, name } });
       return made;
     });
@@ -130,19 +146,27 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const { body } = call;
     const current = await getChannel(ctx, body.id);
     const key = editedKey(body.key);
+    if (key !== "" && current.keys_version > 0)
+      throw faults.refused("该渠道有多个密钥，请在渠道的密钥列表中修改");
     checkEdit(ctx, { ...body, ...(body.key === undefined ? {} : { key }) }, current);
     const change = changeOf(ctx, body, current);
+    const typed = typedProxy(ctx, body, current);
     await ctx.db.transaction().execute(async (tx) => {
       const isThere = await updateChannel(tx, body.id, {
         ...change,
         ...(key === "" ? {} : sealedKey(ctx, key)),
+        ...(typed === undefined ? {} : { proxy_sealed: sealProxy(ctx.secrets, typed) }),
       });
       if (!isThere) throw faults.notFound("找不到该渠道");
-      const detail = { ...changedFields(change, current), ...(key === "" ? {} : { key: "changed" }) };
+      const detail = {
+        ...changedFields(change, current),
+        ...(key === "" ? {} : { key: "changed" }),
+        ...(typed === undefined ? {} : { proxy: showProxy(typed).proxy, proxy_changed: true }),
+      };
       await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail });
     });
     await announce(ctx, String(body.id));
-    return present(await getChannel(ctx, body.id));
+    return present(ctx, await getChannel(ctx, body.id));
   },
 
   async remove(ctx, call) {
@@ -170,6 +194,8 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   },
 
   ...channelRuns,
+
+  previewRewrite,
 };
 
 async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
@@ -178,8 +204,36 @@ async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
   return row;
 }
 
-function present(row: ChannelRow): Channel {
-  return { ...row, key: "", models: splitCsv(row.models), group: splitCsv(row.group) };
+function present(ctx: Context, row: ChannelRow): Channel {
+  const owner = ownerOf(row.id);
+  const live = ctx.candidates.byId(row.id);
+  const isResting = live === undefined ? undefined : ctx.egress.restingProxies();
+  return {
+    ...row,
+    key: "",
+    models: splitCsv(row.models),
+    group: splitCsv(row.group),
+    ...showProxy(storedProxy(ctx, row)),
+    proxy_resting: live !== undefined && isResting?.(live.route, originOf(live)) === true,
+    reuse: row.reuse === "never" ? "never" : "auto",
+    has_keys: row.keys_version > 0,
+    key_mode: KeyMode.catch("random").parse(row.key_mode),
+    reuse_stopped: ctx.egress.isReuseStopped(owner),
+  };
+}
+
+/** "" also for one that cannot be opened: then its channel cannot be called either, which the logger says. */
+function storedProxy(ctx: Context, row: ChannelRow): string {
+  try {
+    return openProxy(ctx.secrets, row.proxy_sealed);
+  } catch {
+    return "";
+  }
+}
+
+/** A proxy in the audit log: which, never with what credentials. */
+function proxyDetail(sealed: string, typed: string): Record<string, unknown> {
+  return sealed === "" ? {} : { proxy: showProxy(typed).proxy };
 }
 
 function splitCsv(text: string): string[] {
@@ -204,8 +258,18 @@ function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): Chann
     config: body.config === null ? "" : body.config,
     weight: body.weight === null ? 0 : body.weight,
     priority: body.priority === null ? 0 : body.priority,
+    reuse: body.reuse,
+    key_mode: body.key_mode,
     ...(isMoved ? { status: body.status, status_reason: "", status_time: ctx.clock.seconds() } : {}),
   };
+}
+
+/** The proxy that an edit sets; undefined = the stored one stays. */
+function typedProxy(ctx: Context, body: ChannelUpdate, current: ChannelRow): string | undefined {
+  if (body.proxy === undefined) return undefined;
+  const stored = storedProxy(ctx, current);
+  const edited = editedProxy(body.proxy ?? "", stored);
+  return edited === stored ? undefined : edited;
 }
 
 /** The fields whose value has changed, for the audit log. */
@@ -217,7 +281,7 @@ function changedFields(change: ChannelChange, current: ChannelRow): Record<strin
 }
 
 /** Fields whose change is checked; disabling a channel or changing its priority must always work. */
-const JUDGED = ["type", "key", "base_url", "other", "config"] as const;
+const JUDGED = ["type", "key", "base_url", "other", "config", "proxy"] as const;
 
 /** Throws: AppError when the edited channel would break a rule. */
 function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void {
@@ -228,6 +292,7 @@ function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void
     base_url: change.base_url ?? current.base_url,
     other: change.other ?? current.other,
     config: change.config ?? current.config,
+    proxy: body.proxy,
   };
   // A stored key is checked again when it is used.
   if (body.key) checkKeys(channel, [body.key]);

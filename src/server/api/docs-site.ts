@@ -17,7 +17,7 @@ const FILES: Readonly<Record<string, readonly [file: URL, type: string]>> = {
 /** Paths that are answered, without a slash at the end. */
 export const docsPaths: readonly string[] = ["/api/openapi.json", ...Object.keys(FILES)];
 
-/** What the page may load: its own script and style, its own document, nothing else (requirements H03, C11). */
+/** What the page may load: its own script and style, its own document, nothing else (requirements H03, V11). */
 export const DOCS_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

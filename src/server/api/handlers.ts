@@ -1,36 +1,70 @@
 // The whole management API by name: forgetting a handler, or answering what the contract does not say, fails the build.
 import type { api } from "#contract/index.ts";
 import { account } from "./account.ts";
+import { alert } from "./alerts.ts";
 import { audit } from "./audit.ts";
 import { auth } from "./auth.ts";
+import { books } from "./books.ts";
 import type { Handlers } from "./call.ts";
+import { channelKey } from "./channel-keys.ts";
 import { channel } from "./channels.ts";
+import { factor } from "./factors.ts";
 import { keySearch } from "./key-search.ts";
+import { limit } from "./limits.ts";
+import { loginProvider } from "./login-providers.ts";
 import { log } from "./logs.ts";
 import { oauth } from "./oauth.ts";
 import { option } from "./options.ts";
 import { partner } from "./partner.ts";
+import { payment } from "./payment.ts";
+import { paymentAdmin } from "./payment-admin.ts";
+import { plan } from "./plans.ts";
+import { priceList } from "./price-lists.ts";
+import { receipt } from "./receipt.ts";
 import { redemption } from "./redemptions.ts";
+import { session } from "./sessions.ts";
+import { signOn } from "./sign-on.ts";
 import { status } from "./status.ts";
+import { teamAdmin } from "./team-admin.ts";
+import { team } from "./teams.ts";
 import { token } from "./tokens.ts";
 import { usage } from "./usage.ts";
 import { userAdmin } from "./user-admin.ts";
+import { userToken } from "./user-tokens.ts";
 import { user } from "./users.ts";
+import { verify } from "./verify.ts";
 
 export const handlers = {
   status,
   auth,
   oauth,
+  signOn,
+  loginProvider,
+  factor,
+  verify,
+  session,
   user,
   account,
   userAdmin,
   redemption,
+  payment,
+  paymentAdmin,
+  plan,
   partner,
   token,
+  userToken,
+  team,
+  teamAdmin,
   keySearch,
   channel,
+  channelKey,
+  limit,
   log,
+  receipt,
   usage,
   option,
+  priceList,
+  alert,
   audit,
+  books,
 } satisfies Handlers<typeof api>;

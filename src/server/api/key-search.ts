@@ -1,11 +1,11 @@
 // Handlers: from a leaked key to its owner, and an end to it. The audit log has the actor and what was found, never the key.
 import type { KeyOwner, keySearchApi } from "#contract/key-search.ts";
 import { TokenStatus } from "#contract/token.ts";
-import type { Actor } from "#server/accounts/actors.ts";
-import { parseCredential } from "#server/accounts/credential.ts";
+import { type Actor, parseCredential } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { findToken, findTokenByKey, updateToken } from "#server/store/tokens.ts";
+import { findTokenByOldKey } from "#server/store/old-keys.ts";
+import { findToken, findTokenByKey, holderOf, updateToken } from "#server/store/tokens.ts";
 import { findUserById, type UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
@@ -14,8 +14,9 @@ import { subject } from "./user-admin.ts";
 export const keySearch: Handlers<{ keySearch: typeof keySearchApi }>["keySearch"] = {
   async find(ctx, call) {
     const { key } = parseCredential(call.body.key);
-    const found = await findTokenByKey(ctx.db, ctx.secrets.hash(key));
-    const token = found && (await findToken(ctx.db, found.id, found.user_id));
+    const hash = ctx.secrets.hash(key);
+    const found = (await findTokenByKey(ctx.db, hash)) ?? (await findTokenByOldKey(ctx.db, hash));
+    const token = found && (await findToken(ctx.db, found.id));
     await ctx.db.transaction().execute(async (tx) => {
       const detail = token === undefined ? { found: false } : { owner: token.user_id, name: token.name };
       await audit(ctx, tx, call, { action: "token.find", target: token?.id ?? 0, detail });
@@ -46,7 +47,7 @@ export const keySearch: Handlers<{ keySearch: typeof keySearchApi }>["keySearch"
     await ownerOf(ctx, call.actor, token.user_id);
     await ctx.db.transaction().execute(async (tx) => {
       const change = { status: TokenStatus.disabled };
-      const isThere = await updateToken(tx, { id: token.id, userId: token.user_id, change });
+      const isThere = await updateToken(tx, { id: token.id, ...holderOf(token), change });
       if (!isThere) throw faults.notFound("找不到该令牌");
       const detail = { owner: token.user_id, name: token.name };
       await audit(ctx, tx, call, { action: "token.disable", target: token.id, detail });

@@ -2,7 +2,7 @@
 // W3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
-import { printTrail } from "#server/store/log-trail.ts";
+import { printAttempts } from "#server/store/failed-attempts.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
@@ -85,7 +85,7 @@ describe.each(databases)("the usage log on $name", (database) => {
       { channelId, error: "upstream_401", said: "your credit balance is too low" },
       { channelId: 999, error: "do_request_failed", said: "" },
     ];
-    await note(alice, 2, text, printTrail(attempts));
+    await note(alice, 2, text, printAttempts(attempts));
     const newest = async (who: SeededUser["who"], path: string) => (await app.call(who, "GET", path)).data[0];
     const seen = {
       content: text,
@@ -112,7 +112,7 @@ describe.each(databases)("the usage log on $name", (database) => {
   test("a failed call is found by its type, costs nothing, and shows its user no channel", async () => {
     const stat = (await app.call(alice.who, "GET", "/api/log/self/stat")).data;
     const text = "403 insufficient_user_quota：用户额度不足";
-    const attempts = printTrail([{ channelId: 7, error: "upstream_500", said: "" }]);
+    const attempts = printAttempts([{ channelId: 7, error: "upstream_500", said: "" }]);
     await note(alice, 6, text, attempts);
     await note(bob, 6, "404 model_not_found：没有", attempts);
     const own = await app.call(alice.who, "GET", "/api/log/self/?type=6");

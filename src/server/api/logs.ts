@@ -78,7 +78,7 @@ interface Filters {
 }
 
 /** Zero and empty text stay: the store reads them as "not filtered". */
-function filterOf(query: Filters): LogFilter {
+export function filterOf(query: Filters): LogFilter {
   return {
     type: query.type,
     tokenName: query.token_name,
@@ -104,6 +104,6 @@ function present(row: ListedLog): LogEntry {
 }
 
 /** Users do not learn which upstream served their calls (requirements P06). */
-function withoutChannel(row: ListedLog): LogEntry {
+export function withoutChannel(row: ListedLog): LogEntry {
   return { ...present(row), channel: 0, channel_name: "", trail: [] };
 }

@@ -205,7 +205,7 @@ describe("the master key", () => {
   });
 
   test.each(engines)("another one does not migrate a database either, on %s", async (engine) => {
-    const database = await createTestDatabase(engine);
+    const database = await createTestDatabase(engine, "nothing");
     const { dataDir, databaseUrl } = database.options;
     const older = await database.open({ migrations: MIGRATIONS.slice(0, -1) });
     const bytes = Buffer.from("first master key of the test, 32+");

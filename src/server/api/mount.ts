@@ -12,14 +12,16 @@ import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
 import { type Caller, identifyCaller } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
-import { limitAddress } from "#server/limits/by-address.ts";
+import { limitAddress } from "#server/limits/limits.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
+import { isPassing } from "#server/store/fault.ts";
 import { audit } from "./audit-log.ts";
 import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
-import { failureOf } from "./failure.ts";
 import { readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
+import { answerCallback, returnPath } from "./payment-callback.ts";
 import { type EndpointTable, type Route, routes } from "./routes.ts";
+import { askAgain, refuseUnprotected } from "./step-up.ts";
 
 /** Set on every answer of the server, API or not (requirements W1.4, H09). */
 export const BASE_HEADERS = {
@@ -56,6 +58,8 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
     const path = route.endpoint.path.replace(/\/$/, "");
     app.on(route.endpoint.method, [path, `${path}/`], (http) => serve(ctx, http, route));
   }
+  app.on(["GET", "POST"], "/api/payment/notify/:slug", (http) => serveCallback(ctx, http));
+  app.get("/api/payment/return/:no", (http) => http.redirect(returnPath(http.req.param("no")), 303));
   for (const path of docsPaths) app.get(path, (http) => serveDocs(ctx, http, path));
   app.get("/api/docs/", (http) => serveDocs(ctx, http, "/api/docs"));
   app.notFound(async (http) => {
@@ -68,6 +72,21 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
     return http.json(unknownPathError(http.req.method, http.req.path), 404);
   });
   return app;
+}
+
+/** What a payment provider tells us. It learns whether it was taken, and nothing else. */
+async function serveCallback(ctx: Context, http: Http): Promise<Response> {
+  try {
+    const { address } = http.var.caller;
+    const answer = await answerCallback(ctx, http.req.raw, { slug: http.req.param("slug") ?? "", address });
+    return answer ?? http.body(null, 404);
+  } catch (thrown) {
+    const { status } = failureOf(thrown);
+    if (status >= 500)
+      ctx.logger.error({ err: thrown, requestId: http.var.requestId }, "payment notice failed");
+    // A refusal by a rule is no success either: the provider has to come again.
+    return http.body(null, status === 413 || status === 429 ? status : 503);
+  }
 }
 
 /** The API reference: the same for all clients, so it may be cached for a while. */
@@ -150,7 +169,9 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
 async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   if (endpoint.level === "public") {
     const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
-    return visitor?.status === UserStatus.enabled ? visitor : undefined;
+    if (visitor?.status !== UserStatus.enabled) return undefined;
+    await askAgain(ctx, endpoint, { actor: visitor, sessionId: sessionHandle(http).id });
+    return visitor;
   }
   const actor = await signedIn(ctx, http);
   if (actor.status !== UserStatus.enabled) {
@@ -164,6 +185,8 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     await auditDenial(ctx, http, { endpoint, actor, about: "" });
     throw faults.roleTooLow();
   }
+  await refuseUnprotected(ctx, endpoint, actor);
+  await askAgain(ctx, endpoint, { actor, sessionId: sessionHandle(http).id });
   return actor;
 }
 
@@ -197,7 +220,7 @@ function visitOf(http: Http, endpoint: Endpoint): ProtectedCall {
 async function signedIn(ctx: Context, http: Http): Promise<Actor> {
   const sessionId = sessionHandle(http).id;
   if (sessionId !== undefined) {
-    const userId = await ctx.sessions.find(sessionId);
+    const userId = await ctx.sessions.find(sessionId, http.var.caller.address);
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (actor) return actor;
   }
@@ -216,6 +239,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     requestId: http.var.requestId,
     address: http.var.caller.address,
     isLocal: http.var.caller.isLocal,
+    agent: http.req.header("user-agent") ?? "",
     onCredit: http.var.onCredit,
     accessToken: http.var.accessToken,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
@@ -282,6 +306,9 @@ function sessionHandle(http: Http): SessionHandle {
     set: (id) => setCookie(http, name, id, { ...options, maxAge: SESSION_MAX_SEC }),
     clear: () => void deleteCookie(http, name, options),
     browserId: getCookie(http, browserName),
+    note: (noteName) => getCookie(http, prefix + noteName),
+    keepNote: (noteName, value, maxAge) => setCookie(http, prefix + noteName, value, { ...options, maxAge }),
+    dropNote: (noteName) => void deleteCookie(http, prefix + noteName, options),
     ensureBrowserId() {
       const id = getCookie(http, browserName) ?? randomId();
       setCookie(http, browserName, id, { ...options, maxAge: BROWSER_SEC });
@@ -296,6 +323,12 @@ function send(
   status: 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503 = 200,
 ): Response {
   return http.body(JSON.stringify(body), status, { "Content-Type": "application/json; charset=utf-8" });
+}
+
+/** What is answered for anything thrown: an AppError as it is, a database in trouble as 503, anything else as 500. */
+function failureOf(thrown: unknown): AppError {
+  const error = asAppError(thrown);
+  return error.code === "internal" && isPassing(thrown) ? faults.unavailable(thrown) : error;
 }
 
 function renderFailure(http: Http, error: AppError): Response {

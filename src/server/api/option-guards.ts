@@ -1,8 +1,10 @@
 // Guards on writing options that check more than the options themselves: where an address leads, and which logins remain.
 import { type OptionKey, optionTable } from "#contract/option.ts";
 import { Role, UserStatus } from "#contract/user.ts";
+import { relyingParty } from "#server/accounts/passkeys.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { countOrphans } from "#server/store/passkeys.ts";
 import { hasExternalLogin } from "#server/store/users.ts";
 
 export type GuardTools = Pick<Context, "db" | "options" | "egress">;
@@ -14,6 +16,10 @@ const CALLED: readonly OptionKey[] = ["WeChatServerAddress", "MessagePusherAddre
 export function refuseAddress({ egress }: GuardTools, key: OptionKey, text: string): void {
   const typed = text.trim();
   if (typed === "") return;
+  if (key === "OutboundProxy") {
+    const refusal = egress.refusalOfProxy(typed);
+    if (refusal !== undefined) throw faults.refused(`${optionTable[key].label}：${refusal}`);
+  }
   if (!CALLED.includes(key) && key !== "SMTPServer") return;
   // A mail server is a bare name; the policy reads URLs.
   const url = key === "SMTPServer" ? `http://${typed.includes(":") ? `[${typed}]` : typed}` : typed;
@@ -48,5 +54,25 @@ export async function refuseLockout(
     left.length === 0
       ? "至少要保留一种登录方式"
       : "关闭后将没有超级管理员能够登录：请先用密码登录，并为超级管理员账号绑定 GitHub 或微信",
+  );
+}
+
+/**
+ * Passkeys belong to the host of ServerAddress: with another one they are of no use. Refused while somebody of the staff has no other
+ * way in; the message says how many are lost (requirements I26). Throws: AppError.
+ */
+export async function refuseOrphans(
+  { db, options, config }: GuardTools & Pick<Context, "config">,
+  key: OptionKey,
+  text: string,
+): Promise<void> {
+  if (key !== "ServerAddress") return;
+  const before = relyingParty({ options, config })?.id;
+  const typed = text.trim() === "" ? "http://localhost" : text.trim();
+  if (!URL.canParse(typed) || new URL(typed).hostname === before) return;
+  const { passkeys, stranded } = await countOrphans(db, { role: Role.admin, status: UserStatus.enabled });
+  if (stranded === 0) return;
+  throw faults.refused(
+    `更换域名会使全部 ${passkeys} 个通行密钥失效，而有 ${stranded} 位管理员没有其他登录方式：请先为他们设置密码与认证器应用`,
   );
 }

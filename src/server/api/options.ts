@@ -1,4 +1,6 @@
 // Handlers: the options, and the guards on writing them (requirements W3.10, W6.3).
+
+import { LogType } from "#contract/log.ts";
 import {
   isOptionKey,
   type OptionKey,
@@ -12,11 +14,11 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
-import { insertLog } from "#server/store/logs.ts";
+import { insertLog, type NewLog } from "#server/store/logs.ts";
+import { NO_CALL } from "#server/store/no-call.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { manageLog } from "./manage-log.ts";
-import { refuseAddress, refuseLockout } from "./option-guards.ts";
+import { refuseAddress, refuseLockout, refuseOrphans } from "./option-guards.ts";
 
 export const option: Handlers<{ option: typeof optionApi }>["option"] = {
   list: ({ options }) => options.list(),
@@ -33,6 +35,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     guard(ctx.options, key, text);
     refuseAddress(ctx, key, text);
     await refuseLockout(ctx, key, text);
+    await refuseOrphans(ctx, key, text);
     try {
       await ctx.db.transaction().execute((tx) => write(ctx, tx, { call, key, text }));
     } catch (error) {
@@ -71,6 +74,18 @@ async function write(
   );
   const detail = row.secret ? { value: "changed" } : { value: said };
   await audit(ctx, tx, call, { action: "option.update", target: key, detail });
+}
+
+/** An entry of the usage log about what an administrator did. */
+function manageLog(ctx: Context, actor: ActCall["actor"], content: string): NewLog {
+  return {
+    ...NO_CALL,
+    user_id: actor.id,
+    created_at: ctx.clock.seconds(),
+    type: LogType.manage,
+    content,
+    username: actor.username,
+  };
 }
 
 /** What must be filled in before a switch may be turned on; of options in one list, one. */

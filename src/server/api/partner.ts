@@ -1,9 +1,8 @@
 // Handlers: topping up and the partner plan (requirements W3.8, W17). Only the ledger changes balances.
-
 import { LogType } from "#contract/log.ts";
 import type { partnerApi } from "#contract/partner.ts";
 import { microOf, yuanText } from "#contract/yuan.ts";
-import { ensureAffCode } from "#server/accounts/aff-code.ts";
+import { ensureAffCode } from "#server/accounts/new-account.ts";
 import { type AppError, faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import type { Redeemed } from "#server/money/partner-operations.ts";

@@ -1,11 +1,15 @@
 // Handlers: the public status, the model lists and the groups (requirements W3.2).
 import { providerModels } from "#contract/provider-models.ts";
 import type { statusApi } from "#contract/status.ts";
+import { relyingParty } from "#server/accounts/passkeys.ts";
 import type { Handlers } from "./call.ts";
 
 export const status: Handlers<{ status: typeof statusApi }>["status"] = {
-  status({ options, version, startedAt, defaultPassword }) {
+  async status(ctx) {
+    const { options, version, startedAt, defaultPassword } = ctx;
     return {
+      oauth_providers: [...(await ctx.signOn.buttons())],
+      passkey_rp_id: relyingParty(ctx)?.id ?? "",
       version,
       start_time: startedAt,
       email_verification: options.get("EmailVerificationEnabled"),
@@ -30,6 +34,8 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       pricing_link: options.get("PricingLink"),
       docs_link: options.get("DocsLink"),
       cheap_link: options.get("CheapLink"),
+      budget_time_zone: options.get("BudgetTimeZone"),
+      pre_consumed_quota: options.get("PreConsumedQuota"),
     };
   },
 

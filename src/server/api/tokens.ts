@@ -1,22 +1,18 @@
-// Handlers: the user's own tokens (requirements W3.7).
-import {
-  type Token,
-  type TokenDraft,
-  TokenStatus,
-  type TokenUpdate,
-  type tokenApi,
-} from "#contract/token.ts";
+// Handlers: the user's own tokens (requirements W3.7), and those of teams as far as the actor's role reaches (requirements O04).
+import { mayInTeam } from "#contract/team-words.ts";
+import { type Token, TokenStatus, type TokenUpdate, type tokenApi } from "#contract/token.ts";
 import type { Actor } from "#server/accounts/actors.ts";
-import { isCidr } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { newTokenKey, openKey } from "#server/secrets.ts";
+import { openKey } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import type { Membership } from "#server/store/teams.ts";
 import {
   countTokens,
-  findToken,
+  forgetKey,
+  holderOf,
   insertToken,
   listTokens,
-  type NewToken,
   removeToken,
   type TokenChange,
   type TokenRow,
@@ -25,6 +21,18 @@ import {
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
+import { forgetAll, justRotated, rotate } from "./token-keys.ts";
+import { enterTeam, type Reached, reachToken } from "./token-reach.ts";
+import {
+  hintOf,
+  type KeyOf,
+  newRow,
+  notesText,
+  opened,
+  present,
+  refuseSubnet,
+  setQuota,
+} from "./token-rows.ts";
 
 export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   list: (ctx, call) => showPage(ctx, call, ""),
@@ -32,70 +40,83 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   search: (ctx, call) => showPage(ctx, call, call.query.keyword),
 
   async get(ctx, call) {
-    const row = await getOwn(ctx, call.params.id, call.actor);
-    const shown = await ctx.reveals.open(call, "token", [row.id]);
-    return present(ctx, row, shown);
+    const reached = await reachToken(ctx, call.actor, call.params.id);
+    const ids = openable(call.actor, [reached.row]);
+    return presentOne(ctx, reached, opened(ctx, await ctx.reveals.open(call, "token", ids)));
   },
 
   async create(ctx, call) {
     const { actor, body } = call;
-    refuseSubnet(body.subnet);
-    const key = newTokenKey();
+    const { row, key } = newRow(ctx, await holderFor(ctx, actor, body.team_id), body);
     const id = await ctx.db.transaction().execute(async (tx) => {
-      const made = await insertToken(tx, newRow(ctx, actor, body, key));
-      const { name, remain_quota, unlimited_quota, expired_time } = body;
-      const detail = { name, remain_quota, unlimited_quota, expired_time };
+      const made = await insertToken(tx, row);
+      const { name, remain_quota, unlimited_quota, expired_time, team_id } = body;
+      const detail = { name, remain_quota, unlimited_quota, expired_time, team_id };
       await audit(ctx, tx, call, { action: "token.create", target: made, detail });
       return made;
     });
-    await setQuota(ctx, actor, id, body.remain_quota);
-    return present(ctx, await getOwn(ctx, id, actor), new Set([id]));
+    const reached = await reachToken(ctx, actor, id);
+    await grant(ctx, actor, reached.row, body.remain_quota);
+    return presentOne(ctx, await reachToken(ctx, actor, id), () => key);
   },
 
   async createMany(ctx, call) {
     const { actor, body } = call;
-    refuseSubnet(body.subnet);
-    const names = Array.from({ length: body.count }, (_, index) => `${body.name}-${index + 1}`);
+    const holder = await holderFor(ctx, actor, body.team_id);
+    const drafts = Array.from({ length: body.count }, (_, index) =>
+      newRow(ctx, holder, { ...body, name: `${body.name}-${index + 1}` }),
+    );
     const ids = await ctx.db.transaction().execute(async (tx) => {
       const made: number[] = [];
-      for (const name of names)
-        made.push(await insertToken(tx, newRow(ctx, actor, { ...body, name }, newTokenKey())));
-      const { name, count, remain_quota, unlimited_quota, expired_time } = body;
-      const detail = { name, count, remain_quota, unlimited_quota, expired_time };
+      for (const { row } of drafts) made.push(await insertToken(tx, row));
+      const { name, count, remain_quota, unlimited_quota, expired_time, team_id } = body;
+      const detail = { name, count, remain_quota, unlimited_quota, expired_time, team_id };
       await audit(ctx, tx, call, { action: "token.create", target: made.join(","), detail });
       return made;
     });
-    const shown = new Set(ids);
     const tokens: Token[] = [];
-    for (const id of ids) {
-      await setQuota(ctx, actor, id, body.remain_quota);
-      tokens.push(present(ctx, await getOwn(ctx, id, actor), shown));
+    for (const [index, id] of ids.entries()) {
+      const { row } = await reachToken(ctx, actor, id);
+      await grant(ctx, actor, row, body.remain_quota);
+      tokens.push(await presentOne(ctx, await reachToken(ctx, actor, id), () => drafts[index]?.key ?? ""));
     }
     return tokens;
   },
 
   async update(ctx, call) {
     const { actor, query, body } = call;
-    const current = await getOwn(ctx, body.id, actor);
+    const { row: current } = await reachToken(ctx, actor, body.id);
     const isToggle = query.status_only !== "";
     const change = isToggle ? toggle(ctx, current, body.status) : edit(ctx, current, body);
     // After the fields: whether a balance exhausts the token depends on whether it is unlimited now.
     const quota = isToggle ? undefined : changedQuota(current, body);
+    const isForgotten = !isToggle && body.shown_once === true && current.key_sealed !== "";
     await ctx.db.transaction().execute(async (tx) => {
-      const isThere = await updateToken(tx, { id: current.id, userId: actor.id, change });
+      const isThere = await updateToken(tx, { id: current.id, ...holderOf(current), change });
       if (!isThere) throw faults.notFound("找不到该令牌");
-      const detail = quota === undefined ? change : { ...change, remain_quota: quota };
+      if (isForgotten) await forget(ctx, tx, current);
+      const detail = {
+        ...change,
+        ...(quota === undefined ? {} : { remain_quota: quota }),
+        ...(isForgotten ? { shown_once: true } : {}),
+      };
       await audit(ctx, tx, call, { action: "token.update", target: current.id, detail });
     });
-    if (quota !== undefined) await setQuota(ctx, actor, current.id, quota);
+    if (quota !== undefined) await grant(ctx, actor, current, quota);
     await ctx.coord.publish("tokens", String(current.id));
-    return present(ctx, await getOwn(ctx, current.id, actor), new Set([current.id]));
+    const reached = await reachToken(ctx, actor, current.id);
+    return presentOne(ctx, reached, opened(ctx, new Set(openable(actor, [reached.row]))));
   },
+
+  rotate,
+
+  forgetAll,
 
   async remove(ctx, call) {
     const { actor, params } = call;
+    const { row } = await reachToken(ctx, actor, params.id);
     await ctx.db.transaction().execute(async (tx) => {
-      const isGone = await removeToken(tx, { id: params.id, userId: actor.id, now: ctx.clock.seconds() });
+      const isGone = await removeToken(tx, { id: row.id, ...holderOf(row), now: ctx.clock.seconds() });
       if (!isGone) throw faults.notFound("找不到该令牌");
       await audit(ctx, tx, call, { action: "token.delete", target: params.id });
     });
@@ -104,74 +125,57 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   },
 };
 
-const DOWNWARDS = ["remain_quota", "used_quota"];
+/** Columns that sort downwards. */
+export const DOWNWARDS: readonly string[] = ["remain_quota", "used_quota"];
 
-/** A page of the user's tokens; opening their keys is counted and logged. */
+/** A page of the user's own tokens, or of a team's; opening keys is counted and logged. */
 async function showPage(
   ctx: Context,
   call: Call<typeof tokenApi.list | typeof tokenApi.search>,
   prefix: string,
 ) {
-  const filter = { userId: call.actor.id, prefix };
-  const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(call.query, DOWNWARDS) });
-  const shown = await ctx.reveals.open(
-    call,
-    "token",
-    rows.map((row) => row.id),
-  );
-  return { data: rows.map((row) => present(ctx, row, shown)), total: await countTokens(ctx.db, filter) };
+  const { actor, query } = call;
+  const team =
+    query.team_id === 0
+      ? undefined
+      : await enterTeam(ctx, { actor, params: { id: query.team_id } }, { right: "token" });
+  const filter = { ...whose(actor, team), prefix, tag: query.tag };
+  const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(query, DOWNWARDS) });
+  const shown = await ctx.reveals.open(call, "token", openable(actor, rows));
+  const data = await present(ctx, rows, opened(ctx, shown), team);
+  return { data, total: await countTokens(ctx.db, filter) };
 }
 
-function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): NewToken {
-  const nowSec = ctx.clock.seconds();
-  return {
-    user_id: actor.id,
-    key_hash: ctx.secrets.hash(key),
-    key_sealed: ctx.secrets.seal(key, "tokens.key"),
-    status: TokenStatus.enabled,
-    name: draft.name,
-    created_time: nowSec,
-    accessed_time: nowSec,
-    expired_time: draft.expired_time,
-    unlimited_quota: Number(draft.unlimited_quota),
-    models: draft.models ?? "",
-    subnet: draft.subnet ?? "",
-  };
+/** Which tokens an actor is shown: of a team all, where his role may see those of others. */
+function whose(actor: Actor, team: Membership | undefined) {
+  if (team === undefined) return { userId: actor.id };
+  const { wallet_id: walletId } = team;
+  return mayInTeam(team.role, "tokens") ? { walletId } : { userId: actor.id, walletId };
 }
 
-/**
- * The row as its owner sees it, with the key opened for "copy" when it is among those that may be shown. It may have expired since it
- * was written.
- */
-function present(ctx: Context, row: TokenRow, shown: ReadonlySet<number>): Token {
-  const unlimited_quota = row.unlimited_quota === 1;
-  const isEnded = row.status !== TokenStatus.disabled && isExpired(ctx, { ...row, unlimited_quota });
-  return {
-    ...row,
-    status: isEnded ? TokenStatus.expired : row.status,
-    key: shown.has(row.id) ? openKey(ctx.secrets, row, "tokens.key") : "",
-    unlimited_quota,
-  };
+/** Those whose keys can be opened at all; nobody is shown the key of another. */
+function openable(actor: Actor, rows: readonly TokenRow[]): number[] {
+  return rows.filter((row) => row.key_sealed !== "" && row.user_id === actor.id).map(({ id }) => id);
 }
 
-async function getOwn(ctx: Context, id: number, actor: Actor): Promise<TokenRow> {
-  const row = await findToken(ctx.db, id, actor.id);
-  if (!row) throw faults.notFound("找不到该令牌");
-  return row;
+async function presentOne(ctx: Context, { row, team }: Reached, keyOf: KeyOf): Promise<Token> {
+  const [shown] = await present(ctx, [row], keyOf, team);
+  if (!shown) throw faults.notFound("找不到该令牌");
+  return shown;
 }
 
-/** Balances change in the ledger only: the requested amount becomes a delta there (requirements J10). */
-async function setQuota(ctx: Context, actor: Actor, tokenId: number, quota: number): Promise<void> {
-  const { outcome } = await ctx.ledger.adjust({
-    userId: actor.id,
-    tokenId,
-    kind: "token-adjust",
-    quota: { target: BigInt(quota) },
-    actorId: actor.id,
-    reason: "修改令牌额度",
-  });
-  if (outcome === "not_found") throw faults.notFound("找不到该令牌");
-  if (outcome !== "done") throw faults.refused("额度超出范围", outcome);
+/** Who holds a new token, and the wallet that is to pay for it. Throws: when the actor may not make tokens of this team. */
+async function holderFor(ctx: Context, actor: Actor, teamId = 0) {
+  const own = { userId: actor.id, madeBy: 0 };
+  if (teamId === 0) return own;
+  const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "token" });
+  return { ...own, walletId: team.wallet_id };
+}
+
+/** What a token may spend is granted on the account that pays for it. */
+function grant(ctx: Context, { id }: Actor, row: TokenRow, quota: number): Promise<void> {
+  const userId = row.wallet_id === 0 ? row.user_id : row.wallet_id;
+  return setQuota(ctx, { tokenId: row.id, userId, actorId: id }, quota);
 }
 
 type Life = Pick<Token, "expired_time" | "remain_quota" | "unlimited_quota">;
@@ -211,6 +215,8 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.models === undefined ? {} : { models: body.models ?? "" }),
     ...(body.subnet === undefined ? {} : { subnet: body.subnet }),
+    ...(body.tags === undefined ? {} : { tags: body.tags }),
+    ...(body.metadata === undefined ? {} : { metadata: notesText(body.metadata) }),
     ...(wasStopped && isUsable ? { status: TokenStatus.enabled } : {}),
   };
 }
@@ -221,7 +227,8 @@ function changedQuota(row: TokenRow, body: TokenUpdate): number | undefined {
   return isKept ? undefined : body.remain_quota;
 }
 
-function refuseSubnet(subnet: TokenDraft["subnet"]): void {
-  const parts = (subnet ?? "").split(",").filter((part) => part.trim() !== "");
-  if (!parts.every(isCidr)) throw faults.invalid("IP 限制须为以逗号分隔的 IP 或 CIDR");
+/** Its owner wants nobody to see the key again (requirements K11). Throws: when it was rotated meanwhile. */
+async function forget(ctx: Context, tx: Db, row: TokenRow): Promise<void> {
+  const key_hint = hintOf(openKey(ctx.secrets, row, "tokens.key"));
+  if (!(await forgetKey(tx, { ...row, key_hint }))) throw justRotated();
 }

@@ -57,13 +57,13 @@ interface Wanted {
 }
 
 /** From the start of the first day on. */
-function spanOf({ clock }: Context, userId: number | undefined, { days, offset }: Wanted): Span {
+export function spanOf({ clock }: Context, userId: number | undefined, { days, offset }: Wanted): Span {
   const nowSec = clock.seconds();
   const today = nowSec - ((nowSec + offset * 60) % DAY_SEC);
   return { userId, start: today - (days - 1) * DAY_SEC, before: today + DAY_SEC };
 }
 
-async function reportOf(ctx: Context, span: Span, { days, offset }: Wanted): Promise<UsageReport> {
+export async function reportOf(ctx: Context, span: Span, { days, offset }: Wanted): Promise<UsageReport> {
   // The counts of this process show at once; those of other processes follow within seconds.
   await ctx.traffic.flush();
   const offsetSec = offset * 60;

@@ -1,10 +1,9 @@
-// Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/rank.ts alone.
+// Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/acts.ts alone.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
-import { changeAccount, removeAccount } from "#server/accounts/acts.ts";
+import { changeAccount, mayGrant, outranks, removeAccount } from "#server/accounts/acts.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
-import { mayGrant, outranks } from "#server/accounts/rank.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { grantSignup, promiseSignup } from "#server/money/signup.ts";

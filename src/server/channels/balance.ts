@@ -8,7 +8,8 @@ import { withoutEndSlashes } from "#contract/wire.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
-import type { Candidates, LiveChannel } from "./candidates.ts";
+import { type Candidates, withKey } from "./candidates.ts";
+import type { LiveChannel } from "./live-channel.ts";
 import { oneByOne, type Run, type RunParts, startRun } from "./run.ts";
 
 export type BalanceParts = Pick<Tools, "egress" | "clock">;
@@ -28,7 +29,8 @@ class BalanceFault extends Error {
 }
 
 /** Queries the balance of a channel, in the unit of its type. */
-export async function queryBalance(parts: BalanceParts, channel: LiveChannel): Promise<BalanceAnswer> {
+export async function queryBalance(parts: BalanceParts, listed: LiveChannel): Promise<BalanceAnswer> {
+  const channel = withKey(listed);
   const { balance } = channel.provider;
   if (!balance) return { ok: false, message: "该渠道类型不支持查询余额" };
   try {
@@ -114,7 +116,8 @@ async function ask(
   const address = new URL(addressOf(channel, url));
   if (place === "query:api_key") address.searchParams.set("api_key", key);
   const headers = place === "header:Api-Key" ? ["Api-Key", key] : ["Authorization", `Bearer ${key}`];
-  const result = await fetchJson(egress, { url: address.href, headers, timeoutMs: TIMEOUT_MS });
+  const { route } = channel;
+  const result = await fetchJson(egress, { url: address.href, headers, timeoutMs: TIMEOUT_MS, route });
   if (result.kind === "fault") throw new BalanceFault(`查询余额失败（${result.code}）`);
   if (result.status !== 200) throw new BalanceFault(`查询余额失败，上游返回状态码 ${result.status}`);
   return result.body;

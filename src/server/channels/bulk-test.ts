@@ -32,7 +32,9 @@ export function startChannelTests(
 ): Promise<boolean> {
   // Sent once the next run may start.
   const tell = (content: string) => {
-    if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content });
+    if (ctx.stopping.aborted) return;
+    const about = `run ${ctx.clock.seconds()}`;
+    ctx.notify({ event: "channel_test", about, title: "渠道测试完成", content });
   };
   const work = () => testChannels(ctx, scope, tester);
   return startRun(ctx, { name: NAME, begin, work, tell });
@@ -88,7 +90,9 @@ async function judge(ctx: BulkTestParts, row: ChannelRow, outcome: Probe, findin
   if (!outcome.ok) findings.failed.push(`${nameOf(row)}：${outcome.message}`);
   else if (slow !== undefined) findings.slow.push(`${nameOf(row)}：${slow}`);
   if (row.status === ChannelStatus.enabled) {
-    const reason = slow ?? (!outcome.ok && outcome.isDisabling ? outcome.message : undefined);
+    // One of several keys says nothing of the others.
+    const isEnd = !outcome.ok && outcome.isDisabling && row.keys_version === 0;
+    const reason = slow ?? (isEnd ? outcome.message : undefined);
     if (reason !== undefined) await disable(ctx, row, reason, findings);
   } else if (outcome.ok && slow === undefined) await enable(ctx, row, findings);
 }

@@ -5,32 +5,15 @@ import { type Provider, providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import { follow } from "#server/coord/follow.ts";
+import { loopbackPortOf } from "#server/egress/policy.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
-import { type ChannelRow, listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
+import { listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
-
-/** A channel as the relay uses it: the key is open, lists are sets. */
-export interface LiveChannel {
-  readonly id: number;
-  readonly type: number;
-  readonly name: string;
-  readonly status: number;
-  readonly provider: Provider;
-  readonly key: string;
-  /** As stored: "" = the default of the type. No slash at the end. */
-  readonly baseUrl: string;
-  readonly other: string;
-  readonly priority: number;
-  readonly weight: number;
-  /** Requested name → upstream name, one step. */
-  readonly mapping: ReadonlyMap<string, string>;
-  readonly models: ReadonlySet<string>;
-  readonly groups: ReadonlySet<string>;
-  /** JSON text of further settings; "" = none. */
-  readonly config: string;
-}
+import type { Rewriter } from "#server/upstream/call/call.ts";
+import type { KeyRing, LiveChannel } from "./live-channel.ts";
+import { filledProxy, openProxy, ownerOf } from "./proxies.ts";
 
 /** What decides where a channel's calls go, and whether the provider accepts them. */
 const CALLED_BY = [
@@ -39,6 +22,8 @@ const CALLED_BY = [
   "baseUrl",
   "other",
   "config",
+  "proxy",
+  "reuse",
 ] as const satisfies readonly (keyof LiveChannel)[];
 
 /** Whether a channel has changed so that its earlier calls say nothing about the next one. */
@@ -49,7 +34,23 @@ function isRenewed(before: LiveChannel, now: LiveChannel | undefined): boolean {
 
 /** Whether the outcome of a call still says something about its channel: it has the key and address that were used. Pure. */
 export function isAsCalled(called: LiveChannel, now: LiveChannel | undefined): boolean {
-  return now === called || (now !== undefined && CALLED_BY.every((field) => called[field] === now[field]));
+  const before = called.base ?? called;
+  if (now === undefined) return false;
+  if (called.keyId !== 0 && now.keys?.isAsCalled(called) !== true) return false;
+  if (now === before) return true;
+  const hasSeveral = before.keys !== undefined && now.keys !== undefined;
+  return CALLED_BY.every((field) => before[field] === now[field] || (hasSeveral && field === "key"));
+}
+
+/** A channel with the key that calls of the server itself use: of several the first that is enabled. */
+export function withKey(channel: LiveChannel): LiveChannel {
+  return channel.keyId === 0 ? (channel.keys?.first(channel) ?? channel) : channel;
+}
+
+/** Where a channel's calls go, for what depends on that; "" = its address cannot be read. */
+export function originOf({ baseUrl, provider }: Pick<LiveChannel, "baseUrl" | "provider">): string {
+  const address = baseUrl || provider.baseUrl;
+  return URL.canParse(address) ? new URL(address).origin : "";
 }
 
 export interface Candidates {
@@ -66,6 +67,8 @@ export interface Candidates {
    * a failed rebuild the old snapshot serves until the next one succeeds.
    */
   readonly pending: Promise<void> | undefined;
+  /** Some channel has several keys. */
+  hasRings(): boolean;
   reload(): Promise<void>;
   /** Calls back for each channel that has got another key or address, was enabled again, or is gone. Returns a function that stops it. */
   onRenewed(listener: (id: number) => void): () => void;
@@ -79,7 +82,25 @@ export interface CandidatesParts {
   readonly events: Events;
 }
 
+/** Sealed → open. */
+type Texts = Map<string, string>;
+
+/** What has been opened, by its seal. */
+interface OpenTexts {
+  readonly keys: Texts;
+  readonly proxies: Texts;
+}
+
+interface Opening {
+  /** Of the last reading, and of this one. */
+  readonly known: OpenTexts;
+  readonly next: OpenTexts;
+  readonly ring: KeyRing | undefined;
+  readonly rewrite: Rewriter | Error | undefined;
+}
+
 interface Snapshot {
+  readonly hasRings: boolean;
   readonly byId: ReadonlyMap<number, LiveChannel>;
   readonly byGroup: ReadonlyMap<string, ReadonlyMap<string, readonly LiveChannel[]>>;
 }
@@ -89,9 +110,8 @@ const NONE: readonly LiveChannel[] = [];
 /** Reads the table once and keeps the snapshot current. */
 export async function createCandidates({ db, secrets, coord, events }: CandidatesParts): Promise<Candidates> {
   const listeners = new Set<(id: number) => void>();
-  /** Sealed key → open key, of the last reading. */
-  let opened: ReadonlyMap<string, string> = new Map();
-  let snapshot: Snapshot = { byId: new Map(), byGroup: new Map() };
+  let known: OpenTexts = { keys: new Map(), proxies: new Map() };
+  let snapshot: Snapshot = { byId: new Map(), byGroup: new Map(), hasRings: false };
   let running: Promise<void> | undefined;
   let isStale = false;
 
@@ -100,36 +120,23 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       do {
         isStale = false;
         const rows = await listLiveChannels(db);
-        const keys = new Map<string, string>();
+        const rings = await ringsOf({ db, secrets, events }, rows, snapshot);
+        const rewrites = await rewritesOf(secrets, rows, snapshot);
+        const next = { keys: new Map<string, string>(), proxies: new Map<string, string>() };
         const before = snapshot;
-        snapshot = build(rows.flatMap((row) => openChannel(row, keys) ?? []));
-        opened = keys;
-        tellRenewed(before);
+        const open = (row: SealedChannel) => {
+          const { id } = row;
+          const opening = { known, next, ring: rings?.get(id), rewrite: rewrites?.get(id) };
+          return openChannel({ secrets, events }, row, opening) ?? [];
+        };
+        snapshot = build(rows.flatMap(open));
+        known = next;
+        tellRenewed(before, snapshot, listeners);
       } while (isStale);
     } finally {
       // Here, not when the promise settles: a change in between would be missed.
       running = undefined;
     }
-  }
-  /** The channel of a row; undefined = its type is unknown or its key cannot be opened, so that nothing can call it. */
-  function openChannel(row: SealedChannel, keys: Map<string, string>): LiveChannel | undefined {
-    const provider = providerOf(row.type);
-    if (provider === undefined) return undefined;
-    try {
-      const seal = `${row.key_hash} ${row.key_sealed}`;
-      const key = opened.get(seal) ?? openKey(secrets, row, "channels.key");
-      keys.set(seal, key);
-      // Again with each reading: the logger forgets secrets that have not been named for the longest time.
-      hideSecret(key);
-      return liveChannel(row, provider, key);
-    } catch (error) {
-      events.backgroundFailed({ task: `open the key of channel ${row.id}`, error });
-      return undefined;
-    }
-  }
-  function tellRenewed({ byId }: Snapshot): void {
-    for (const [id, before] of byId)
-      if (isRenewed(before, snapshot.byId.get(id))) for (const listener of listeners) listener(id);
   }
   function reload(): Promise<void> {
     isStale = true;
@@ -148,6 +155,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     byId: (id) => snapshot.byId.get(id),
     all: () => [...snapshot.byId.values()],
     models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
+    hasRings: () => snapshot.hasRings,
     get pending() {
       return running?.catch(() => undefined);
     },
@@ -160,7 +168,75 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
   };
 }
 
-function liveChannel(row: ChannelRow, provider: Provider, key: string): LiveChannel {
+/** The channel of a row; undefined = its type is unknown or it cannot be opened, so that nothing can call it. */
+function openChannel(
+  { secrets, events }: Pick<CandidatesParts, "secrets" | "events">,
+  row: SealedChannel,
+  { known, next, ring, rewrite }: Opening,
+): LiveChannel | undefined {
+  const provider = providerOf(row.type);
+  if (provider === undefined) return undefined;
+  try {
+    if (rewrite instanceof Error) throw rewrite;
+    const seal = `${row.key_hash} ${row.key_sealed}`;
+    const key = known.keys.get(seal) ?? openKey(secrets, row, "channels.key");
+    next.keys.set(seal, key);
+    // Again with each reading: the logger forgets secrets that have not been named for the longest time.
+    hideSecret(key);
+    const proxy = known.proxies.get(row.proxy_sealed) ?? openProxy(secrets, row.proxy_sealed);
+    next.proxies.set(row.proxy_sealed, proxy);
+    return liveChannel(row, provider, { key, proxy, ring, rewrite });
+  } catch (error) {
+    events.backgroundFailed({ task: `open channel ${row.id}`, error });
+    return undefined;
+  }
+}
+
+function tellRenewed({ byId }: Snapshot, now: Snapshot, listeners: ReadonlySet<(id: number) => void>): void {
+  for (const [id, before] of byId)
+    if (isRenewed(before, now.byId.get(id))) for (const listener of listeners) listener(id);
+}
+
+/** The keys of the channels that have several: read again only where they changed. undefined = there is no such channel. */
+async function ringsOf(
+  parts: Pick<CandidatesParts, "db" | "secrets" | "events">,
+  rows: readonly SealedChannel[],
+  snapshot: Snapshot,
+): Promise<ReadonlyMap<number, KeyRing> | undefined> {
+  const several = rows.filter(({ keys_version: version }) => version > 0);
+  if (several.length === 0) return undefined;
+  const { ringsFor } = await import("./key-rings.ts");
+  const before = new Map([...snapshot.byId].map(([id, { keys }]) => [id, keys]));
+  return ringsFor(parts, several, before);
+}
+
+/** The rules of the channels that have some; undefined = none has. */
+async function rewritesOf(
+  secrets: Secrets,
+  rows: readonly SealedChannel[],
+  { byId }: Snapshot,
+): Promise<ReadonlyMap<number, Rewriter | Error> | undefined> {
+  const ruled = rows.filter(({ config }) => config.includes('"rewrite"') || config.includes('"status_map"'));
+  if (ruled.length === 0) return undefined;
+  const { rewritesFor } = await import("./rewrites.ts");
+  return rewritesFor(secrets, ruled, byId);
+}
+
+interface Opened {
+  readonly key: string;
+  readonly proxy: string;
+  readonly ring: KeyRing | undefined;
+  readonly rewrite: Rewriter | undefined;
+}
+
+function liveChannel(
+  row: SealedChannel,
+  provider: Provider,
+  { key, proxy, ring, rewrite }: Opened,
+): LiveChannel {
+  const loopbackPort = loopbackPortOf(provider.baseUrl);
+  const isOnce = row.reuse === "never" ? ({ isOnce: true } as const) : {};
+  const way = filledProxy(proxy, { channelId: row.id, keyHash: row.key_hash });
   return {
     id: row.id,
     type: row.type,
@@ -176,12 +252,22 @@ function liveChannel(row: ChannelRow, provider: Provider, key: string): LiveChan
     models: new Set(splitCsv(row.models)),
     groups: new Set(splitCsv(row.group)),
     config: row.config,
+    proxy,
+    reuse: row.reuse,
+    route: { owner: ownerOf(row.id), proxies: [way], loopbackPort, ...isOnce },
+    keyId: 0,
+    keyProxy: "",
+    keyMode: row.key_mode,
+    keys: ring,
+    rewrite,
   };
 }
 
 function build(channels: readonly LiveChannel[]): Snapshot {
   const byGroup = new Map<string, Map<string, LiveChannel[]>>();
-  const enabled = channels.filter((channel) => channel.status === ChannelStatus.enabled);
+  const enabled = channels.filter(
+    ({ status, keys }) => status === ChannelStatus.enabled && keys?.enabled !== 0,
+  );
   for (const channel of enabled.toSorted((a, b) => b.priority - a.priority)) {
     for (const group of channel.groups) {
       const models = byGroup.get(group) ?? new Map<string, LiveChannel[]>();
@@ -193,7 +279,8 @@ function build(channels: readonly LiveChannel[]): Snapshot {
       }
     }
   }
-  return { byId: new Map(channels.map((channel) => [channel.id, channel])), byGroup };
+  const hasRings = channels.some(({ keys }) => keys !== undefined);
+  return { byId: new Map(channels.map((channel) => [channel.id, channel])), byGroup, hasRings };
 }
 
 function splitCsv(text: string): string[] {
@@ -204,7 +291,7 @@ function splitCsv(text: string): string[] {
 }
 
 /** The mapping of a JSON object text; members that are no name → name pair are left out. */
-function readMapping(text: string): ReadonlyMap<string, string> {
+export function readMapping(text: string): ReadonlyMap<string, string> {
   if (text.trim() === "") return new Map();
   try {
     const table: unknown = JSON.parse(text);

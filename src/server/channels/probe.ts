@@ -8,10 +8,11 @@ import type { Result } from "#server/upstream/call/call.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { parseObject } from "#server/upstream/handlers/classify.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { asList, asObject, asText } from "#server/upstream/json/values.ts";
-import type { LiveChannel } from "./candidates.ts";
+import { withKey } from "./candidates.ts";
 import { isDisabling } from "./health.ts";
+import type { LiveChannel } from "./live-channel.ts";
 
 export type Probe =
   | {
@@ -56,6 +57,7 @@ function probe(
   requested: string,
 ): Promise<Result> {
   const model = channel.mapping.get(requested) ?? requested;
+  const target = withKey(channel);
   const { endpoint, body } = questionFor(model);
   const tools: AttemptTools = {
     egress,
@@ -65,7 +67,7 @@ function probe(
     limits: { ...DEFAULT_LIMITS, idleMs: TIMEOUT_MS, totalMs: TIMEOUT_MS },
   };
   return attempt(tools, {
-    target: channel,
+    target,
     endpoint,
     body: bodyOf(body),
     model,

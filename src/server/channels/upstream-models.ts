@@ -36,14 +36,14 @@ export async function listUpstreamModels(
     nowMs: clock.now(),
     other: target.other,
   } as const;
-  const signed = await plan.signer?.sign(target.key, order, { tokens: credentials });
+  const signed = await plan.signer?.sign(target.key, order, { tokens: credentials, route: target.route });
   if (signed !== undefined && isFault(signed)) return { ok: false, message: signed.publicMessage };
   const answer = await fetchJson(egress, {
     url: signed?.url ?? plan.url,
     headers: [...plan.headers, ...(signed?.headers ?? [])],
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
-    loopbackPort: plan.loopbackPort,
+    route: target.route,
   });
   if (answer.kind === "fault") return { ok: false, message: `获取模型列表失败（${answer.code}）` };
   if (answer.status !== 200)

@@ -1,7 +1,7 @@
 // What several processes must agree on, in seven verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
 /** What can change for every process. */
-export type Topic = "options" | "channels" | "tokens" | "users";
+export type Topic = "options" | "channels" | "tokens" | "users" | "login_providers";
 
 export interface Coord {
   /**
@@ -20,11 +20,14 @@ export interface Coord {
   isLocked(name: string): Promise<boolean>;
   /**
    * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). 0 = no limit.
-   * Refused events do not count.
+   * Refused events do not count. An event may be worth several; one that is worth more than `limit` never fits.
    */
-  count(key: string, windowMs: number, limit: number): Promise<Counted>;
-  /** Takes back one event that `count` allowed, as if it had not been. */
-  uncount(key: string, windowMs: number, limit: number): Promise<void>;
+  count(key: string, windowMs: number, limit: number, worth?: number): Promise<Counted>;
+  /**
+   * Takes back what `count` allowed, as if it had not been; a negative worth is taken though there is no room: what comes next waits for
+   * it, for a window at most.
+   */
+  uncount(key: string, windowMs: number, limit: number, worth?: number): Promise<void>;
   /**
    * Takes one of `limit` slots of a key; calling what is returned gives it back; undefined = all are taken. Slots of a process
    * that died are free within half a minute. 0 = no limit.
@@ -39,4 +42,6 @@ export interface Counted {
   readonly allowed: boolean;
   /** When to come again; 0 when allowed. */
   readonly retryAfterMs: number;
+  /** How long until all of the limit is there again. */
+  readonly fullAfterMs: number;
 }

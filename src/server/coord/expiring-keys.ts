@@ -41,6 +41,14 @@ export class ExpiringKeys {
   }
 }
 
+interface Rate {
+  readonly windowMs: number;
+  readonly limit: number;
+  /** How many events this one is worth. */
+  readonly worth?: number | undefined;
+  readonly nowMs: number;
+}
+
 /**
  * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). Returns 0 when it is allowed,
  * else how long to wait; what is refused does not count. Unit: ms.
@@ -48,23 +56,24 @@ export class ExpiringKeys {
 export function countEvent(
   marks: ExpiringKeys,
   key: string,
-  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+  { windowMs, limit, worth = 1, nowMs }: Rate,
 ): number {
-  const stepMs = windowMs / limit;
-  // The time at which the bucket is full again; each event moves it by one step.
+  const costMs = (windowMs / limit) * worth;
+  // The time at which the bucket is full again; each event moves it by its steps.
   const fullMs = marks.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
-  const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
+  const waitMs = fullMs - nowMs - (windowMs - costMs) - GCRA_SLACK_MS;
   if (waitMs > 0) return Math.ceil(waitMs);
-  marks.set(key, fullMs + stepMs, nowMs);
+  marks.set(key, fullMs + costMs, nowMs);
   return 0;
 }
 
-/** Takes back what `countEvent` allowed. Unit: ms. */
+/** Takes back what `countEvent` allowed; a negative worth is owed. Unit: ms. */
 export function uncountEvent(
   marks: ExpiringKeys,
   key: string,
-  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+  { windowMs, limit, worth = 1, nowMs }: Rate,
 ): void {
   const fullMs = marks.get(key, { nowMs, longestMs: windowMs });
-  if (fullMs !== undefined) marks.set(key, fullMs - windowMs / limit, nowMs);
+  if (fullMs === undefined && worth > 0) return;
+  marks.set(key, Math.min((fullMs ?? nowMs) - (windowMs / limit) * worth, nowMs + windowMs), nowMs);
 }

@@ -27,13 +27,15 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
       }
     },
     isLocked: (name) => Promise.resolve(locked.has(name)),
-    count(key, windowMs, limit) {
-      if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
-      const waitMs = countEvent(limits, key, { windowMs, limit, nowMs: clock.now() });
-      return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs });
+    count(key, windowMs, limit, worth) {
+      if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0, fullAfterMs: 0 });
+      const nowMs = clock.now();
+      const waitMs = countEvent(limits, key, { windowMs, limit, worth, nowMs });
+      const fullMs = limits.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
+      return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs, fullAfterMs: fullMs - nowMs });
     },
-    uncount(key, windowMs, limit) {
-      if (limit > 0) uncountEvent(limits, key, { windowMs, limit, nowMs: clock.now() });
+    uncount(key, windowMs, limit, worth) {
+      if (limit > 0) uncountEvent(limits, key, { windowMs, limit, worth, nowMs: clock.now() });
       return Promise.resolve();
     },
     hold(key, limit) {

@@ -75,12 +75,13 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
       }
     },
     isLocked: async (name) => locked.has(name) || (await isLocked(deps.store, name)),
-    count: (key, windowMs, limit) =>
+    // What one is refused others that are worth less may get.
+    count: (key, windowMs, limit, worth = 1) =>
       limit <= 0
-        ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
-        : counts.ask(`${limit} ${key}`, () => count(shared, key, { windowMs, limit })),
-    uncount: (key, windowMs, limit) =>
-      limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit }),
+        ? Promise.resolve({ allowed: true, retryAfterMs: 0, fullAfterMs: 0 })
+        : counts.ask(`${limit} ${worth} ${key}`, () => count(shared, key, { windowMs, limit, worth })),
+    uncount: (key, windowMs, limit, worth = 1) =>
+      limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit, worth }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : slots.take(key, limit)),
     remember: (key, ttlMs) => remember(shared, key, ttlMs),
     async close() {
@@ -128,23 +129,33 @@ function parseMessage(text: string | undefined): Message | undefined {
   }
 }
 
+interface Rate {
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly worth: number;
+}
+
 async function count(
   { store, clock }: Shared,
   key: string,
-  { windowMs, limit }: { windowMs: number; limit: number },
+  { windowMs, limit, worth }: Rate,
 ): Promise<Counted> {
   const nowMs = clock.now();
-  const stepMs = windowMs / limit;
-  const roomMs = windowMs - stepMs + GCRA_SLACK_MS;
+  const costMs = (windowMs / limit) * worth;
+  const roomMs = windowMs - costMs + GCRA_SLACK_MS;
   const name = `count:${key}`;
+  // An event that is worth more than the limit has no room even where nothing was counted yet.
   const counted = await sql<{ until_ms: number }>`
-    INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${name}, ${nowMs + stepMs})
-    ON CONFLICT (key) DO UPDATE SET until_ms = greatest(mark.until_ms, ${nowMs}) + ${stepMs}
+    INSERT INTO coord_marks AS mark (key, until_ms) SELECT ${name}, ${nowMs + costMs}::double precision
+      WHERE ${roomMs}::double precision >= 0
+    ON CONFLICT (key) DO UPDATE SET until_ms = greatest(mark.until_ms, ${nowMs}) + ${costMs}
       WHERE mark.until_ms - ${nowMs} <= ${roomMs}
     RETURNING until_ms`.execute(store.db);
-  if (counted.rows.length === 1) return { allowed: true, retryAfterMs: 0 };
+  const [row] = counted.rows;
+  if (row !== undefined) return { allowed: true, retryAfterMs: 0, fullAfterMs: row.until_ms - nowMs };
   const untilMs = (await nearMark(store, name, nowMs + windowMs + GCRA_SLACK_MS)) ?? nowMs;
-  return { allowed: false, retryAfterMs: Math.max(1, Math.ceil(untilMs - nowMs - roomMs)) };
+  const retryAfterMs = Math.max(1, Math.ceil(untilMs - nowMs - roomMs));
+  return { allowed: false, retryAfterMs, fullAfterMs: Math.max(0, untilMs - nowMs) };
 }
 
 /**
@@ -165,10 +176,22 @@ async function nearMark(store: PostgresStore, name: string, latestMs: number): P
 async function uncount(
   { store, clock }: Shared,
   key: string,
-  { windowMs, limit }: { windowMs: number; limit: number },
+  { windowMs, limit, worth }: Rate,
 ): Promise<void> {
-  await sql`UPDATE coord_marks SET until_ms = until_ms - ${windowMs / limit}
-    WHERE key = ${`count:${key}`} AND until_ms > ${clock.now()}`.execute(store.db);
+  const nowMs = clock.now();
+  const backMs = (windowMs / limit) * worth;
+  const name = `count:${key}`;
+  if (worth >= 0) {
+    await sql`UPDATE coord_marks SET until_ms = until_ms - ${backMs}
+      WHERE key = ${name} AND until_ms > ${nowMs}`.execute(store.db);
+    return;
+  }
+  const owedMs = Math.min(-backMs, windowMs);
+  await sql`INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${name}, ${nowMs + owedMs})
+    ON CONFLICT (key) DO UPDATE
+      SET until_ms = least(greatest(mark.until_ms, ${nowMs}) + ${owedMs}, ${nowMs + windowMs})`.execute(
+    store.db,
+  );
 }
 
 async function remember({ store, clock }: Shared, key: string, ttlMs: number): Promise<boolean> {

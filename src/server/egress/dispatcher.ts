@@ -1,8 +1,14 @@
 // All outbound connections: each is checked by the address policy when its name is resolved, and pinned to the checked address.
-import type { EgressRule } from "#server/config.ts";
-import { ConnectionPool } from "./http1/pool.ts";
-import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
-import type { EgressRequest, Flow, Sink } from "./send.ts";
+import { systemClock } from "#server/clock.ts";
+import type { EgressRule, ProxyEnvironment } from "#server/config.ts";
+import { type Exit, Exits } from "./exits.ts";
+import { Connector } from "./http1/connect.ts";
+import { ConnectionPool, type Desync } from "./http1/pool.ts";
+import { type JudgedUrl, judgeName, judgeUrl, type Policy } from "./policy.ts";
+import { readProxy } from "./proxy/address.ts";
+import { readEnvironment } from "./proxy/environment.ts";
+import { NO_MODEL, type ProxyBreaker, ProxyHealth } from "./proxy/health.ts";
+import { type EgressRequest, type Flow, faultOf, type Route, type Sink } from "./send.ts";
 import { type Handshake, openSocket, type SocketRequest } from "./socket.ts";
 import { sendBySocket } from "./socket-send.ts";
 
@@ -13,6 +19,14 @@ export interface Egress {
   connect(request: SocketRequest): Handshake;
   /** Checks an address that a user typed, before it is saved. */
   judge(text: string, loopbackPort?: number): JudgedUrl;
+  /** Checks the setting of a proxy before it is saved: a sentence for users, or undefined when it may be used (requirements C12). */
+  refusalOfProxy(text: string): string | undefined;
+  /** Whether the proxy of a target rests because it failed lately (requirements C14); undefined = none does. */
+  restingProxies(): ((route: Route, origin: string) => boolean) | undefined;
+  /** The upstream of this owner sent what nobody asked for: each call gets a connection, for a while (requirements C19). */
+  isReuseStopped(owner: string): boolean;
+  /** The targets with this owner have changed, or are gone: their connections end. undefined = all owners. */
+  forget(owner: string | undefined): void;
   /** The address policy, for connections that are not HTTP. */
   readonly policy: Policy;
   /** Ends all connections except WebSockets, which their openers close. */
@@ -22,42 +36,120 @@ export interface Egress {
 export interface EgressOptions {
   /** EGRESS_ALLOW. */
   readonly allow: readonly EgressRule[];
+  /** EGRESS_PROXY_ALLOW: what proxies alone may be besides. */
+  readonly proxyAllow?: readonly EgressRule[] | undefined;
   /** Ports of this process's listeners; no call may relay to itself. */
   readonly ownPorts?: readonly number[];
+  /** The proxy of all targets that have none of their own. */
+  readonly proxyForAll?: (() => string) | undefined;
+  /** The proxies of the environment; undefined = it is not asked. */
+  readonly proxyEnvironment?: ProxyEnvironment | undefined;
+  readonly proxyBreaker?: ProxyBreaker | undefined;
+  /** Unit: ms since 1970. */
+  readonly now?: (() => number) | undefined;
+  /** How long a connection rests between two calls. Unit: ms. */
+  readonly restMs?: number | undefined;
+  /** In [0, 1); only tests replace chance. */
+  readonly random?: (() => number) | undefined;
+  readonly onDesync?: ((desync: Desync) => void) | undefined;
 }
 
+/** Nothing is learnt of proxies. */
+export const NO_BREAKER: ProxyBreaker = {
+  calling: () => 0,
+  answered: () => undefined,
+  ended: () => undefined,
+  failed: () => undefined,
+  openFor: () => undefined,
+};
+
 /** Creates the egress of a process. */
-export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const pools = new Map<number | "public" | undefined, { agent: ConnectionPool; policy: Policy }>();
-  // Connections are shared by origin: a destination that may use a loopback port has a pool of its own, so that no other channel can
-  // use its connections. Addresses of callers have one too, so that they never use a channel's connections.
-  const poolFor = (key: number | "public" | undefined) => {
-    let pool = pools.get(key);
-    if (pool === undefined) {
-      const policy =
-        key === "public"
-          ? createPolicy({ allow: [], ownPorts })
-          : createPolicy({ allow, ownPorts, loopbackPort: key });
-      pool = { policy, agent: new ConnectionPool(policy) };
-      pools.set(key, pool);
-    }
-    return pool;
+export function createEgress(options: EgressOptions): Egress {
+  const { allow, proxyAllow = [], ownPorts = [], proxyForAll = () => "", proxyEnvironment } = options;
+  const { proxyBreaker: breaker = NO_BREAKER, now = systemClock.now } = options;
+  const health = new ProxyHealth({ breaker, now });
+  const environment = proxyEnvironment && readEnvironment(proxyEnvironment);
+  const exits = new Exits({ allow, proxyAllow, ownPorts, proxyForAll, environment, health });
+  const connector = new Connector();
+  const pool = new ConnectionPool({
+    connector,
+    restMs: options.restMs,
+    random: options.random,
+    onDesync: (desync) => options.onDesync?.(desync),
+    onUnreachable: (exit, origin) => exit.path === undefined && health.directFailed(origin),
+  });
+  const exitOf = (request: EgressRequest): Exit => {
+    exits.sweep((exit) => pool.hasConnections(exit));
+    return exits.exitFor(request);
   };
   return {
     send(request, sink) {
-      const { agent, policy } = poolFor(request.publicOnly ? "public" : request.loopbackPort);
-      return isSocket(request.origin) ? sendBySocket(policy, request, sink) : agent.send(request, sink);
+      try {
+        const exit = exitOf(request);
+        if (isSocket(request.origin)) return sendBySocket({ exit, connector }, request, sink);
+        return pool.send(exit, request, sink);
+      } catch (error) {
+        return failedLater(error, sink);
+      }
     },
-    connect: (request) => openSocket(poolFor(request.loopbackPort).policy, request),
-    judge: (text, loopbackPort) => judgeUrl(text, poolFor(loopbackPort).policy),
-    policy: poolFor(undefined).policy,
+    connect(request) {
+      try {
+        const exit = exits.exitFor({ origin: new URL(request.url).origin, route: request.route });
+        return openSocket({ exit, connector }, request);
+      } catch (error) {
+        return { result: Promise.resolve({ kind: "failed", ...faultOf(error) }), abort: () => undefined };
+      }
+    },
+    judge: (text, loopbackPort) => judgeUrl(text, exits.policyFor(loopbackPort)),
+    refusalOfProxy: (text) => refusalOfProxy(text, exits.proxyPolicy),
+    restingProxies() {
+      const isOpen = breaker.openFor(NO_MODEL, now());
+      return isOpen && ((route, origin) => isOpen(health.idOf(exits.nameOf(route, origin))));
+    },
+    isReuseStopped: (owner) => pool.isReuseStopped(owner),
+    forget(owner) {
+      exits.forget(owner);
+      pool.closeIdle((exit) => owner === undefined || exit.owner === owner);
+    },
+    policy: exits.policyFor(undefined),
     close() {
-      for (const { agent } of pools.values()) agent.close();
-      pools.clear();
+      pool.close();
     },
   };
 }
 
 function isSocket(origin: string): boolean {
   return origin.startsWith("ws:") || origin.startsWith("wss:");
+}
+
+/** A call that cannot begin is a fault, reported later like any other. */
+function failedLater(error: unknown, sink: Sink): Flow {
+  let isOver = false;
+  const fault = faultOf(error);
+  queueMicrotask(() => {
+    if (!isOver) sink.onFault(fault);
+  });
+  return {
+    isSent: false,
+    pause: () => undefined,
+    resume: () => undefined,
+    abort() {
+      isOver = true;
+    },
+  };
+}
+
+function refusalOfProxy(text: string, policy: Policy): string | undefined {
+  const reading = readProxy(text);
+  if (reading.kind === "unreadable") return reading.refusal;
+  if (reading.kind !== "proxy") return undefined;
+  const { host, port } = reading.proxy;
+  if (!isRefusedLiteral(host, port, policy)) return undefined;
+  return "不允许使用该代理地址：内网和本机的代理须在环境变量 EGRESS_PROXY_ALLOW 或 EGRESS_ALLOW 中放行";
+}
+
+/** A name is judged when it is resolved. */
+function isRefusedLiteral(host: string, port: number, policy: Policy): boolean {
+  const refusal = judgeName(host, port, policy);
+  return refusal === "an inner address" || refusal === "a metadata service";
 }

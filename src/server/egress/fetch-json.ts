@@ -1,7 +1,7 @@
 // One small call that reads a whole JSON answer: bounded in time and size, no redirects, no encoded bodies. Small clients (balances,
 // look-ups) use it; relayed calls do not.
 import type { Egress } from "./dispatcher.ts";
-import type { EgressFault, Flow } from "./send.ts";
+import type { EgressFault, Flow, Route } from "./send.ts";
 
 export interface JsonRequest {
   /** GET when absent. */
@@ -14,8 +14,8 @@ export interface JsonRequest {
   readonly headers: readonly string[];
   /** For the whole call. */
   readonly timeoutMs: number;
-  /** A loopback port this destination may use although the operator allowed none. */
-  readonly loopbackPort?: number | undefined;
+  /** Absent = a small call of the gateway itself. */
+  readonly route?: Route | undefined;
 }
 
 /** An answer of any status; `body` is undefined when it is no JSON. */
@@ -60,7 +60,7 @@ export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): P
         body: request.body === undefined ? undefined : Buffer.from(request.body),
         headersTimeoutMs: request.timeoutMs,
         idleTimeoutMs: request.timeoutMs,
-        loopbackPort: request.loopbackPort,
+        route: request.route,
       },
       {
         onStart(code) {

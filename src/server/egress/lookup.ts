@@ -33,3 +33,13 @@ export function guardedLookup(policy: Policy, port: number, find: Resolver = res
     });
   };
 }
+
+/** Resolves a name to one address that the policy allows. The error is BlockedError, or the resolver's. */
+export function resolveFor(
+  policy: Policy,
+  host: string,
+  port: number,
+  found: (error: Error | null, address: string) => void,
+): void {
+  guardedLookup(policy, port)(host, { all: false }, (error, address) => found(error, String(address)));
+}

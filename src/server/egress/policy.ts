@@ -74,7 +74,7 @@ const inside = blockList(...PRIVATE);
 const loopback = blockList("127.0.0.0/8", "::1/128");
 
 /** The eight 16-bit groups of an IPv6 address that `isIP` accepted. */
-function groupsOf(address: string): number[] {
+export function groupsOf(address: string): number[] {
   const [head = "", tail] = address.split("::");
   const read = (side: string) =>
     side === ""
@@ -162,6 +162,22 @@ export function judgeUrl(text: string, policy: Policy): JudgedUrl {
   return { url };
 }
 
+/** Endings of names that exist inside a network only. */
+const INNER_NAME = /(^|\.)(localhost|local|internal|localdomain|home\.arpa)$/;
+
+/**
+ * Judges a destination as text, where somebody else resolves its name (requirements C11): undefined = it may be asked for, else why not.
+ * A literal address must pass the policy.
+ */
+export function judgeName(host: string, port: number, policy: Policy): string | undefined {
+  if (isIP(host) !== 0)
+    return ["public", "allowed"].includes(policy.judge(host, port)) ? undefined : "an inner address";
+  const name = host.toLowerCase().replace(/\.$/, "");
+  if (NEVER_NAMES.has(name)) return "a metadata service";
+  if (!name.includes(".")) return "a name without a dot";
+  return INNER_NAME.test(name) ? "an inner name" : undefined;
+}
+
 /** The host of a URL, an IPv6 address without its brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
@@ -171,6 +187,13 @@ export function hostOf(url: URL): string {
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" || url.protocol === "wss:" ? 443 : 80;
+}
+
+/** A provider whose own default address is this machine may be reached there, at that port (requirements S04). */
+export function loopbackPortOf(usualAddress: string): number | undefined {
+  if (!URL.canParse(usualAddress)) return undefined;
+  const url = new URL(usualAddress);
+  return isLoopbackHost(hostOf(url)) ? portOf(url) : undefined;
 }
 
 /** Whether a text is an IPv6 address. */

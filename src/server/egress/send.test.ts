@@ -10,7 +10,11 @@ afterEach(async () => {
 });
 
 function egressFor(allow = "127.0.0.0/8", ownPorts: number[] = []): Egress {
-  const egress = createEgress({ allow: allow === "" ? [] : [{ cidr: allow, port: undefined }], ownPorts });
+  const egress = createEgress({
+    allow: allow === "" ? [] : [{ cidr: allow, port: undefined }],
+    ownPorts,
+    restMs: 0,
+  });
   open.push(egress);
   return egress;
 }
@@ -98,7 +102,11 @@ describe("the address policy at connect time", () => {
   it("shares no connection with a destination that may not open one itself", async () => {
     const port = await portOf(createServer((_, res) => void res.end("in")));
     const egress = egressFor("");
-    await expect(call(egress, `http://127.0.0.1:${port}`, { loopbackPort: port })).resolves.toBe("200 in");
+    await expect(
+      call(egress, `http://127.0.0.1:${port}`, {
+        route: { owner: "a", proxies: [], loopbackPort: port },
+      }),
+    ).resolves.toBe("200 in");
     await expect(call(egress, `http://127.0.0.1:${port}`)).resolves.toBe("blocked");
   });
 });

@@ -11,12 +11,34 @@ export type EgressFaultCode =
   | "timeout" // no response headers in time
   | "idle" // the body stood still too long
   | "protocol" // not HTTP, or headers too large
-  | "aborted"; // by us
+  | "aborted" // by us
+  | "proxy_unreachable" // no connection to the proxy, or none in time
+  | "proxy_auth" // the proxy refused our credentials
+  | "proxy_refused" // the proxy refused the destination
+  | "proxy_target" // the proxy says that the destination does not answer
+  | "proxy_protocol"; // what the proxy said makes no sense
 
 /** A failure of the connection. `detail` is for the logger: it may name hosts and addresses, never a key. */
 export interface EgressFault {
   readonly code: EgressFaultCode;
   readonly detail: string;
+  /** The outbound proxy is to blame, not what is behind it (requirements C13). */
+  readonly isProxy?: true;
+}
+
+/** Where a call leaves, a property of its target: whose connections these are, and by which proxy (requirements C08). */
+export interface Route {
+  /** Connections of two owners are never shared (requirements C15), e.g. `channel 12`. */
+  readonly owner: string;
+  /**
+   * The target's own settings, the most specific first: "" = says nothing, `direct`, or the address of a proxy. When none says anything,
+   * the option for all decides, then the environment.
+   */
+  readonly proxies: readonly string[];
+  /** A loopback port this destination may use although the operator allowed none. */
+  readonly loopbackPort?: number | undefined;
+  /** No connection is used for a second call. */
+  readonly isOnce?: true;
 }
 
 /** Header names in lower case; a repeated header is an array. */
@@ -35,8 +57,10 @@ export interface EgressRequest {
   readonly headersTimeoutMs: number;
   /** Unit: ms between two chunks of the body. */
   readonly idleTimeoutMs: number;
-  /** A loopback port this destination may use although the operator allowed none. */
-  readonly loopbackPort?: number | undefined;
+  /** Absent = a small call of the gateway itself. */
+  readonly route?: Route | undefined;
+  /** Names the call to the operator, when its connection turns out to be out of step. */
+  readonly id?: string | undefined;
   /** The address came from a caller: internal addresses are refused, whatever the operator allowed for channels (requirements S05). */
   readonly publicOnly?: true;
 }
@@ -65,6 +89,16 @@ export class BlockedError extends Error {
   readonly code = "TOLLGATE_BLOCKED";
 }
 
+/** A fault that was named where it happened. */
+export class FaultError extends Error {
+  readonly fault: EgressFault;
+
+  constructor(fault: EgressFault) {
+    super(fault.detail);
+    this.fault = fault;
+  }
+}
+
 const FAULTS: Readonly<Record<string, EgressFaultCode>> = {
   TOLLGATE_BLOCKED: "blocked",
   ENOTFOUND: "dns",
@@ -84,6 +118,7 @@ const FAULTS: Readonly<Record<string, EgressFaultCode>> = {
 
 /** Names an error of a socket or of HTTP. Certificate errors have dozens of codes; they share a few prefixes. */
 export function faultOf(error: unknown): EgressFault {
+  if (error instanceof FaultError) return error.fault;
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
   const detail = first instanceof Error ? `${code} ${first.message}`.trim() : String(first);

@@ -1,9 +1,8 @@
 // One call over a WebSocket, for upstreams that work this way: the body is the first message, and every message from the server is one
 // line of the answer. To its sink it looks like any other call.
 import type { WebSocket } from "ws";
-import type { Policy } from "./policy.ts";
 import type { EgressFault, EgressRequest, Flow, Sink } from "./send.ts";
-import { type Handshake, openSocket, type SocketResult } from "./socket.ts";
+import { type Handshake, openSocket, type SocketResult, type SocketWay } from "./socket.ts";
 
 /** Source: requirements T2.6. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
@@ -16,8 +15,8 @@ const SPACE = 0x20;
 const GOOD_ENDS: ReadonlySet<number> = new Set([1000, 1005]);
 
 /** Starts a call at an address with the scheme `ws:` or `wss:`. Never throws. */
-export function sendBySocket(policy: Policy, request: EgressRequest, sink: Sink): Flow {
-  return new SocketCall(policy, request, sink);
+export function sendBySocket(way: SocketWay, request: EgressRequest, sink: Sink): Flow {
+  return new SocketCall(way, request, sink);
 }
 
 class SocketCall implements Flow {
@@ -30,16 +29,16 @@ class SocketCall implements Flow {
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(policy: Policy, request: EgressRequest, sink: Sink) {
+  constructor(way: SocketWay, request: EgressRequest, sink: Sink) {
     this.#request = request;
     this.#sink = sink;
-    const { origin, path, headers, loopbackPort } = request;
-    this.#handshake = openSocket(policy, {
+    const { origin, path, headers, route } = request;
+    this.#handshake = openSocket(way, {
       url: origin + path,
       headers: withoutBody(headers),
       handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
       maxMessageBytes: MESSAGE_LIMIT_BYTES,
-      loopbackPort,
+      route,
     });
     void this.#handshake.result.then((result) => this.#onResult(result));
   }

@@ -1,10 +1,22 @@
 // Outbound WebSockets: the address policy holds, redirects are not followed, messages are bounded and never compressed. It reads no
 // message.
+
+import type { Socket } from "node:net";
 import { isIP } from "node:net";
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
+import type { Exit } from "./exits.ts";
+import { type Connector, readOrigin } from "./http1/connect.ts";
 import { guardedLookup, isAllowed } from "./lookup.ts";
-import { hostOf, type Policy, portOf } from "./policy.ts";
-import { BlockedError, type EgressFault, faultOf, type ReplyHeaders } from "./send.ts";
+import { hostOf, portOf } from "./policy.ts";
+import type { ProxyPath } from "./proxy/tunnel.ts";
+import {
+  BlockedError,
+  type EgressFault,
+  FaultError,
+  faultOf,
+  type ReplyHeaders,
+  type Route,
+} from "./send.ts";
 
 export interface SocketRequest {
   /** With the scheme `ws:` or `wss:`. */
@@ -14,8 +26,7 @@ export interface SocketRequest {
   readonly handshakeTimeoutMs: number;
   /** A longer message ends the connection with 1009. */
   readonly maxMessageBytes: number;
-  /** A loopback port this destination may use although the operator allowed none. */
-  readonly loopbackPort?: number | undefined;
+  readonly route?: Route | undefined;
 }
 
 /** An open connection, paused: no message is lost before a listener is added. */
@@ -45,18 +56,26 @@ export interface Handshake {
 /** An error message is read from the first bytes of the body. */
 const REFUSAL_BYTES = 64 * 1024;
 
+/** Where a socket leaves, and what opens tunnels. */
+export interface SocketWay {
+  readonly exit: Exit;
+  readonly connector: Connector;
+}
+
 /** Opens a connection. Never throws: an address that cannot be used is the fault `blocked` or `protocol`. */
-export function openSocket(policy: Policy, request: SocketRequest): Handshake {
+export function openSocket(way: SocketWay, request: SocketRequest): Handshake {
   const url = new URL(request.url);
   const port = portOf(url);
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !isAllowed(policy, host, port)) {
+  const { policy, path } = way.exit;
+  if (path === undefined && isIP(host) !== 0 && !isAllowed(policy, host, port)) {
     const fault = faultOf(new BlockedError(`${host}:${port}`));
     return { result: Promise.resolve({ kind: "failed", ...fault }), abort: () => undefined };
   }
   const socket = new WebSocket(url, {
     headers: headersOf(request.headers),
     lookup: guardedLookup(policy, port),
+    ...(path !== undefined && { createConnection: tunnelTo(way.connector, path, url.origin) }),
     // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (requirements R22).
     rejectUnauthorized: true,
     followRedirects: false,
@@ -64,6 +83,21 @@ export function openSocket(policy: Policy, request: SocketRequest): Handshake {
     maxPayload: request.maxMessageBytes,
   });
   return handshake(socket, request.handshakeTimeoutMs);
+}
+
+/** What `ws` calls instead of connecting itself: the socket is handed over when its tunnel stands. */
+function tunnelTo(connector: Connector, path: ProxyPath, origin: string) {
+  // Node takes a socket by callback when none is returned (`http.request`, createConnection); `ws` knows only the returned one by type.
+  return ((_: unknown, onSocket: (error: Error | null, socket?: Socket) => void) => {
+    connector.dial(path, readOrigin(origin), (result) => {
+      if ("code" in result) onSocket(new FaultError(result));
+      else {
+        onSocket(null, result.socket);
+        // The request takes the socket in a tick of its own; only then may bytes flow.
+        process.nextTick(() => result.socket.resume());
+      }
+    });
+  }) as unknown as NonNullable<ClientOptions["createConnection"]>;
 }
 
 function handshake(socket: WebSocket, timeoutMs: number): Handshake {

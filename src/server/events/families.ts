@@ -26,11 +26,15 @@ export const families: Readonly<Record<string, Family>> = {
     "From the arrival of a relayed call to the first byte of its answer.",
   ),
   tollgate_channel_failures_total: counter("Failed calls to upstreams by channel and code."),
+  tollgate_upstream_desync_total: counter(
+    "Connections on which an upstream sent what nobody asked for, by channel.",
+  ),
   tollgate_failed_calls_unlogged_total: counter(
     "Failed calls without an entry in the usage log: more than a user may have in a minute, or than the database took.",
   ),
   tollgate_channel_status_changes_total: counter("Channels that were switched on or off by themselves."),
   tollgate_api_requests_total: counter("Management calls by route and status."),
+  tollgate_payment_notices_total: counter("Notices of payment providers by what became of them."),
   tollgate_logins_total: counter("Logins by outcome."),
   tollgate_rate_limited_total: counter("Calls refused by a limit."),
   tollgate_ledger_recovered_total: counter("Reservations of dead processes that were closed."),
@@ -48,6 +52,7 @@ export const families: Readonly<Record<string, Family>> = {
   tollgate_external_failures_total: counter("Failed calls to login services."),
   tollgate_mails_total: counter("Letters by outcome."),
   tollgate_notices_total: counter("Notices to the administrator."),
+  tollgate_alert_failures_total: counter("Tries to send an alert that were not taken, by kind of target."),
   tollgate_jobs_total: counter("Runs of periodic jobs."),
   tollgate_background_failures_total: counter("Failures nobody waited for, by task."),
 };

@@ -3,7 +3,7 @@
 import { newApiType } from "#contract/foreign-types.ts";
 import { providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
-import type { Family } from "./family.ts";
+import type { Family } from "./source.ts";
 
 interface Moved {
   readonly type: number;

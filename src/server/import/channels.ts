@@ -1,13 +1,15 @@
 // Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (requirements W7.5, 15.1).
-
 import { ChannelStatus } from "#contract/channel.ts";
 import { typeName } from "#contract/foreign-types.ts";
 import { isMapping } from "#contract/wire.ts";
+import { sealProxy } from "#server/channels/proxies.ts";
+import { readProxy } from "#server/egress/proxy/address.ts";
 import { batches } from "./batches.ts";
+import { keysOf } from "./channel-keys.ts";
+import { type ImportedRules, rulesOf } from "./channel-rewrites.ts";
 import { kindOf } from "./channel-types.ts";
-import type { Family } from "./family.ts";
 import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } from "./row.ts";
-import type { Source } from "./source.ts";
+import type { Family, Source } from "./source.ts";
 import { type ImportedRow, type Target, writeRows } from "./target.ts";
 
 /** What a channel that can be used here serves. */
@@ -42,16 +44,12 @@ function servingOf(row: SourceRow): Serving {
   return { channelType: intOf(row, "type"), models: listOf(row, "models"), mapping };
 }
 
+const LEFT_OUT_HERE = "settings of channels that have no place here were left out";
+
 /** What later releases and New API do to a channel's requests and answers. */
-const LEFT_OUT = [
-  "openai_organization",
-  "param_override",
-  "header_override",
-  "status_code_mapping",
-  "setting",
-  "settings",
-  "system_prompt",
-];
+const LEFT_OUT = ["openai_organization", "settings"];
+/** Members of `setting` that are taken. */
+const TAKEN = new Set(["proxy", "system_prompt", "system_prompt_override"]);
 
 function channelOf(row: SourceRow, target: Target, family: Family): ImportedRow<"channels"> {
   const { secrets, tally, nowSec } = target;
@@ -67,18 +65,23 @@ function channelOf(row: SourceRow, target: Target, family: Family): ImportedRow<
       `${name} (${typeName(kind.type)})`,
     );
   if (kind.isMoved) tally.remark("channels of later types became custom channels", name);
-  const key = keyOf(row, name, target);
-  tally.tellLeftOut("settings of channels that have no place here were left out", row, name, LEFT_OUT);
-  const status = kind.isUnknown ? ChannelStatus.disabled : statusOf(row);
+  const { key, keys, mode } = keysOf(row, secrets, nowSec);
+  if (keys.length > 0) tally.remark("channels with several keys keep them", name);
+  tally.tellLeftOut(LEFT_OUT_HERE, row, name, LEFT_OUT);
+  if (Object.entries(objectOf(row, "setting")).some(([setting, value]) => !TAKEN.has(setting) && isOn(value)))
+    tally.remark(LEFT_OUT_HERE, `${name} (setting)`);
+  const rules = rulesOf(row);
+  tellRules(rules, name, target);
+  const off = kind.isUnknown ? `不支持该渠道类型（${typeName(kind.type)}）` : unsaidReason(rules);
   return {
     row: {
       id,
       type: kind.type,
       key_hash: secrets.hash(key),
       key_sealed: secrets.seal(key, "channels.key"),
-      status,
-      status_reason: kind.isUnknown ? `导入时停用：不支持该渠道类型（${typeName(kind.type)}）` : "",
-      status_time: kind.isUnknown ? nowSec : 0,
+      status: off === "" ? statusOf(row) : ChannelStatus.disabled,
+      status_reason: off === "" ? "" : `导入时停用：${off}`,
+      status_time: off === "" ? 0 : nowSec,
       name,
       weight: Math.max(0, intOf(row, "weight")),
       priority: intOf(row, "priority"),
@@ -93,10 +96,57 @@ function channelOf(row: SourceRow, target: Target, family: Family): ImportedRow<
       group: listOf(row, "group").join(",") || "default",
       used_quota: usedQuota,
       model_mapping: mappingOf(row, name, target),
-      config: Object.keys(objectOf(row, "config")).length > 0 ? textOf(row, "config") : "",
+      config: configOf(row, rules),
+      proxy_sealed: sealProxy(secrets, proxyOf(row, name, target)),
+      keys_version: keys.length > 0 ? 1 : 0,
+      key_mode: mode,
     },
+    keys,
     openings: [{ scope: "channel", id, userId: 0, usedQuota }],
   };
+}
+
+/** Settings that are off change nothing. */
+function isOn(value: unknown): boolean {
+  return value !== false && value !== "" && value !== null && value !== 0;
+}
+
+/** The channel's own settings with what became rules; without any, as they stood. */
+function configOf(row: SourceRow, { rewrite, statusMap }: ImportedRules): string {
+  const config = objectOf(row, "config");
+  if (rewrite === undefined && statusMap === undefined)
+    return Object.keys(config).length > 0 ? textOf(row, "config") : "";
+  return JSON.stringify({
+    ...config,
+    ...(rewrite !== undefined && { rewrite }),
+    ...(statusMap !== undefined && { status_map: statusMap }),
+  });
+}
+
+/** What has no words here may have kept a cost out: its channel serves again when an administrator has looked at it. */
+function unsaidReason({ unsaid }: ImportedRules): string {
+  return unsaid.length === 0 ? "" : "有请求改写无法转换，原文见导入报告";
+}
+
+function tellRules({ unsaid, ignored, rewrite }: ImportedRules, name: string, { tally }: Target): void {
+  if (rewrite !== undefined) tally.remark("channels that rewrite requests keep their rules", name);
+  for (const part of unsaid)
+    tally.remarkAll(
+      "channels were disabled since a part of what they rewrite has no words here",
+      `${name}: ${part}`,
+    );
+  for (const part of ignored)
+    tally.remarkAll("tables of statuses that cannot be read were left out", `${name}: ${part}`);
+}
+
+/** New API's `setting.proxy`: its `socks5` has the proxy resolve names, which is `socks5h` here. One that cannot be read stays an error. */
+function proxyOf(row: SourceRow, name: string, { tally }: Target): string {
+  const { proxy } = objectOf(row, "setting");
+  if (typeof proxy !== "string" || proxy.trim() === "") return "";
+  const text = proxy.trim().replace(/^socks5:\/\//i, "socks5h://");
+  if (readProxy(text).kind === "unreadable")
+    tally.remark("channels whose proxy cannot be read here fail until it is set again", name);
+  return text;
 }
 
 function statusOf(row: SourceRow): number {
@@ -104,31 +154,6 @@ function statusOf(row: SourceRow): number {
   return status === ChannelStatus.enabled || status === ChannelStatus.autoDisabled
     ? status
     : ChannelStatus.disabled;
-}
-
-/** One key per channel; New API keeps several in one, of which it may have disabled some: the first that is enabled stays. */
-function keyOf(row: SourceRow, name: string, { tally }: Target): string {
-  const text = textOf(row, "key");
-  const info = objectOf(row, "channel_info");
-  const keys = info["is_multi_key"] === true ? keysOf(text) : [];
-  if (keys.length < 2) return keys[0] ?? text;
-  tally.remark("channels with several keys keep one", name);
-  // Index → status of the keys that were ever disabled.
-  const statuses = new Map(Object.entries(info["multi_key_status_list"] ?? {}));
-  const isEnabled = (index: number) =>
-    (statuses.get(String(index)) ?? ChannelStatus.enabled) === ChannelStatus.enabled;
-  return keys.find((_, index) => isEnabled(index)) ?? keys[0] ?? "";
-}
-
-/** A line each, or a list in JSON, as for Vertex AI. */
-function keysOf(text: string): string[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    if (Array.isArray(list)) return list.map((key) => (typeof key === "string" ? key : JSON.stringify(key)));
-  } catch {
-    // Lines.
-  }
-  return text.split(/\r?\n/).map((line) => line.trim());
 }
 
 /** Version, library, plugin or account: in `other`, or since 2024 in `config` (requirements W13.1, T2.7). */

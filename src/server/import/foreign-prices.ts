@@ -1,6 +1,5 @@
 // What a call cost at the source: One API's rule and New API's, on the options of its database. For the report; nothing is charged by it.
 import { pricedName } from "#contract/price-names.ts";
-import type { Family } from "./family.ts";
 import {
   newApiCompletionRules,
   oneApiCompletionRatio,
@@ -9,6 +8,7 @@ import {
 } from "./foreign-ratios.ts";
 import { tableIn } from "./ratio-tables.ts";
 import type { Found } from "./settings.ts";
+import type { Family } from "./source.ts";
 
 export type ForeignPrice =
   | {

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
+import { openProxy } from "#server/channels/proxies.ts";
 import { readConfig } from "#server/config.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type SqliteStore } from "#server/store/db.ts";
@@ -32,7 +34,12 @@ async function imported(changes: string) {
   onTestFinished(() => store.close());
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
   expect(await checkLedger(store.db)).toEqual([]);
-  return { ...result, told: told.join("\n"), store: store satisfies SqliteStore };
+  const secrets = await unlockSecrets(
+    store.db,
+    await readMasterKey(config, () => undefined),
+    () => undefined,
+  );
+  return { ...result, told: told.join("\n"), store: store satisfies SqliteStore, secrets };
 }
 
 test("partner columns are taken: commission to the millionth of a yuan, dates of joining", async () => {
@@ -115,7 +122,6 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
     // New API's 36 is Suno, where One API has DeepSeek.
     { id: 6, type: 10_036, status: 2, base_url: "" },
   ]);
-  expect(report).toContain("channels with several keys keep one: ark");
   expect(report).toMatch(/channels of a type that is not served here were disabled: .*\(Suno\)/);
   const log = await store.db.selectFrom("logs").selectAll().where("id", "=", 1).executeTakeFirst();
   expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4, trail: "" });
@@ -127,7 +133,7 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
 
 const MULTI_KEY = `{"is_multi_key":true,"multi_key_status_list":{"0":2}}`;
 
-test("New API: of several keys the first that is enabled stays, also of a list in JSON", async () => {
+test("New API: of several keys all stay, the first that is enabled in front, also of a list in JSON", async () => {
   const { store, report } = await imported(`
     ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
     ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
@@ -140,7 +146,84 @@ test("New API: of several keys the first that is enabled stays, also of a list i
   const rows = await store.db.selectFrom("channels").select(["id", "key_hash"]).orderBy("id").execute();
   const hashes = rows.map(({ key_hash }) => key_hash);
   expect(hashes.slice(0, 3)).toEqual([hashes[4], hashes[3], hashes[5]]);
-  expect(report).toContain("channels with several keys keep one (3): main, azure, spark");
+  const keys = await store.db
+    .selectFrom("channel_keys")
+    .select(["channel_id", "key_hash", "status"])
+    .orderBy("id")
+    .execute();
+  expect(keys.map(({ channel_id: id, status }) => [id, status])).toEqual([
+    [1, 2],
+    [1, 1],
+    [2, 2],
+    [2, 1],
+    [3, 1],
+    [3, 1],
+  ]);
+  expect(report).toContain("channels with several keys keep them (3): main, azure, spark");
+});
+
+test("New API: states of keys go by their index in the text; blanks, repeats and indexes past the end", async () => {
+  const info = JSON.stringify({
+    is_multi_key: true,
+    multi_key_size: 2,
+    multi_key_mode: "polling",
+    multi_key_status_list: { 1: 3, 3: 2, 4: 3, 99: 2 },
+    multi_key_disabled_reason: { 1: "status 401", 99: "past the end" },
+    multi_key_disabled_time: { 1: 1_714_000_000 },
+  });
+  const text = ["", "k-a", "k-b", "", "k-c", "k-a"].join("\n");
+  const { store, secrets } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
+    UPDATE channels SET "key" = '${text}', channel_info = '${info}' WHERE id = 1;
+    UPDATE channels SET "key" = 'k-a' || char(10) || 'k-b', channel_info = 'no json' WHERE id = 2;
+    UPDATE channels SET "key" = '${text.replaceAll("k-c", "k-a")}', channel_info = '${info}' WHERE id = 3;`);
+  const keys = await store.db
+    .selectFrom("channel_keys")
+    .selectAll()
+    .where("channel_id", "=", 1)
+    .orderBy("id")
+    .execute();
+  // Outer line ends are cut, so k-b has index 1, the blank line 2, k-c 3, and the second k-a 4.
+  expect(keys).toMatchObject([
+    { key_hash: secrets.hash("k-a"), status: 1, status_reason: "" },
+    { key_hash: secrets.hash("k-b"), status: 3, status_reason: "status 401", status_time: 1_714_000_000 },
+    { key_hash: secrets.hash("k-c"), status: 2, status_reason: "" },
+  ]);
+  const rows = await store.db
+    .selectFrom("channels")
+    .selectAll()
+    .where("id", "in", [1, 2])
+    .orderBy("id")
+    .execute();
+  expect(rows).toMatchObject([
+    { key_hash: secrets.hash("k-a"), key_mode: "round_robin", keys_version: 1 },
+    { key_hash: secrets.hash("k-a\nk-b"), keys_version: 0 },
+  ]);
+});
+
+test("New API: proxies of channels go on, and their socks5 has the proxy resolve names", async () => {
+  const { store, secrets, report } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE channels ADD COLUMN setting text;
+    UPDATE channels SET setting = '{"proxy":"socks5://u:p%40ss@proxy.example:1080"}' WHERE id = 1;
+    UPDATE channels SET setting = '{"proxy":"http://proxy.example:8080","force_format":true}' WHERE id = 2;
+    UPDATE channels SET setting = '{"proxy":"socks4://proxy.example:1080"}' WHERE id = 3;
+    UPDATE channels SET setting = '{"proxy":""}' WHERE id = 6;`);
+  const rows = await store.db
+    .selectFrom("channels")
+    .select(["id", "name", "proxy_sealed"])
+    .orderBy("id")
+    .execute();
+  const proxies = new Map(rows.map(({ id, proxy_sealed: sealed }) => [id, openProxy(secrets, sealed)]));
+  expect(proxies.get(1)).toBe("socks5h://u:p%40ss@proxy.example:1080");
+  expect(proxies.get(2)).toBe("http://proxy.example:8080");
+  // Never direct: somebody relies on it.
+  expect(proxies.get(3)).toBe("socks4://proxy.example:1080");
+  expect([proxies.get(6), proxies.get(7)]).toEqual(["", ""]);
+  expect(report).toContain("settings of channels that have no place here were left out: azure (setting)");
+  expect(report).toContain("channels whose proxy cannot be read here fail until it is set again: spark");
+  expect(report).not.toContain("p%40ss");
 });
 
 test("New API on PostgreSQL: columns of JSON are read as their text", async () => {
@@ -156,7 +239,7 @@ test("New API on PostgreSQL: columns of JSON are read as their text", async () =
     { address: database.url, isDryRun: true },
     { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined, progress: () => undefined },
   );
-  expect(report).toContain("channels with several keys keep one: ark");
+  expect(report).toContain("channels with several keys keep them: ark");
 });
 
 test("New API: a list of models that is on and empty allows none, and what has no place here is reported", async () => {
@@ -169,7 +252,9 @@ test("New API: a list of models that is on and empty allows none, and what has n
     UPDATE tokens SET model_limits_enabled = 1 WHERE id = 4;
     ALTER TABLE channels ADD COLUMN param_override text DEFAULT '{}';
     ALTER TABLE channels ADD COLUMN system_prompt text;
-    UPDATE channels SET param_override = '{"temperature":0}', system_prompt = 'Be brief.' WHERE id = 1;`);
+    UPDATE channels SET param_override = '{"temperature":0}', system_prompt = 'Be brief.' WHERE id = 1;
+    ALTER TABLE channels ADD COLUMN openai_organization text;
+    UPDATE channels SET openai_organization = 'org-1' WHERE id = 1;`);
   const tokens = await store.db
     .selectFrom("tokens")
     .select(["id", "status"])
@@ -183,8 +268,37 @@ test("New API: a list of models that is on and empty allows none, and what has n
   expect(report).toContain("tokens whose list of models is on and empty were disabled: it allows none: 4");
   expect(report).toContain("ways to log in that are not here were left out: bob (linux_do_id)");
   expect(report).toContain(
-    "settings of channels that have no place here were left out (2): main (param_override), main (system_prompt)",
+    "settings of channels that have no place here were left out: main (openai_organization)",
   );
+  expect(report).toContain("channels that rewrite requests keep their rules: main");
+  const channel = await store.db.selectFrom("channels").selectAll().where("id", "=", 1).executeTakeFirst();
+  expect(JSON.parse(channel?.config ?? "")["rewrite"]).toEqual({
+    v: 1,
+    rules: [
+      { id: "system_prompt", do: [{ op: "system", text: "Be brief." }] },
+      { id: "param_override", do: [{ op: "set", path: "/temperature", value: 0 }] },
+    ],
+  });
+});
+
+test("New API: what cannot be said disables its channel and is told with its words", async () => {
+  const operations = JSON.stringify({
+    operations: [
+      { mode: "set", path: "user", value: "gate" },
+      { mode: "regex_replace", path: "model", from: "^a", to: "b" },
+    ],
+  });
+  const { store, report } = await imported(`
+    ALTER TABLE channels ADD COLUMN param_override text;
+    ALTER TABLE channels ADD COLUMN status_code_mapping text;
+    UPDATE channels SET param_override = '${operations}', status_code_mapping = '{"429":"503"}' WHERE id = 1;`);
+  const channel = await store.db.selectFrom("channels").selectAll().where("id", "=", 1).executeTakeFirst();
+  expect(channel).toMatchObject({
+    status: 2,
+    status_reason: "导入时停用：有请求改写无法转换，原文见导入报告",
+  });
+  expect(JSON.parse(channel?.config ?? "")).toMatchObject({ status_map: { "429": 503 } });
+  expect(report).toContain('main: operation 2: 操作 regex_replace: {"mode":"regex_replace"');
 });
 
 test("a database of 2023 lacks columns, and they take their defaults", async () => {

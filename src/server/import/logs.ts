@@ -7,9 +7,8 @@ import type { LogRow } from "#server/store/logs.ts";
 import { spanOf } from "#server/store/span.ts";
 import type { LogSumsTable } from "#server/store/tables.ts";
 import { batches } from "./batches.ts";
-import type { Family } from "./family.ts";
 import { flagOf, intOf, objectOf, type SourceRow, secondsOf, textOf } from "./row.ts";
-import type { Source } from "./source.ts";
+import type { Family, Source } from "./source.ts";
 import { insertRows, presentIds, slices, type Target, writeRows } from "./target.ts";
 
 const UPSERT_ROWS = 1_000;
@@ -35,18 +34,11 @@ export async function importLogs(
 
 async function writeLogs(target: Target, logs: readonly LogRow[]): Promise<void> {
   const { store, tally } = target;
-  if (store === undefined)
-    return writeRows(
-      target,
-      "logs",
-      logs.map((row) => ({ row })),
-    );
+  const rows = logs.map((row) => ({ row }));
+  if (store === undefined) return writeRows(target, "logs", rows);
+  const ids = logs.map((log) => log.id);
   await store.db.transaction().execute(async (tx) => {
-    const present = await presentIds(
-      tx,
-      "logs",
-      logs.map((log) => log.id),
-    );
+    const present = await presentIds(tx, "logs", ids);
     const fresh = logs.filter((log) => !present.has(log.id));
     await insertRows(tx, "logs", fresh);
     await addSpans(tx, fresh);
@@ -70,6 +62,8 @@ function logOf(row: SourceRow, family: Family): LogRow {
   const whole = (value: unknown) => (typeof value === "number" && value > 0 ? Math.trunc(value) : 0);
   return {
     id: intOf(row, "id"),
+    key_id: 0,
+    member_id: 0,
     user_id: intOf(row, "user_id"),
     created_at: secondsOf(row, "created_at"),
     type: typeOf(row, family),

@@ -5,10 +5,10 @@ import type { Price } from "#server/money/price.ts";
 import { createPriceBook } from "#server/money/price-book.ts";
 import { parseRational } from "#server/money/rational.ts";
 import type { Serving } from "./channels.ts";
-import type { Family } from "./family.ts";
 import { type ForeignCall, type ForeignPrice, foreignPrices } from "./foreign-prices.ts";
 import { PICTURE_QUOTA, quotaPerUnitIn } from "./new-api-options.ts";
 import type { Settings } from "./settings.ts";
+import type { Family } from "./source.ts";
 import type { Tally } from "./tally.ts";
 
 interface Move {

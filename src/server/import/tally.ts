@@ -16,14 +16,8 @@ export type SumName = (typeof SUM_NAMES)[number];
 export type Sums = Record<SumName, bigint>;
 
 export function noSums(): Sums {
-  return {
-    quota: 0n,
-    used_quota: 0n,
-    remain_quota: 0n,
-    "log quota": 0n,
-    "token used_quota": 0n,
-    "channel used_quota": 0n,
-  };
+  // One for each name.
+  return Object.fromEntries(SUM_NAMES.map((name) => [name, 0n])) as Sums;
 }
 
 export interface TableCount {

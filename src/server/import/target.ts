@@ -2,6 +2,7 @@
 // again, so that an interrupted import is simply run once more.
 import { type Insertable, sql } from "kysely";
 import type { Secrets } from "#server/secrets.ts";
+import type { NewKey } from "#server/store/channel-keys.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import type { OpeningsTable, Tables } from "#server/store/tables.ts";
 import { noSums, SUM_NAMES, type SumName, type Sums, type Tally } from "./tally.ts";
@@ -28,6 +29,8 @@ export interface Opening {
 export interface ImportedRow<Table extends ImportedTable> {
   readonly row: Insertable<Tables[Table]> & { readonly id: number };
   readonly openings?: readonly Opening[];
+  /** Of a channel that has several. */
+  readonly keys?: readonly NewKey[];
 }
 
 export interface Target {
@@ -58,22 +61,17 @@ export async function writeRows<Table extends ImportedTable>(
     return;
   }
   await target.store.db.transaction().execute(async (tx) => {
-    const present = await presentIds(
-      tx,
-      table,
-      incoming.map(({ row }) => row.id),
-    );
+    const ids = incoming.map(({ row }) => row.id);
+    const present = await presentIds(tx, table, ids);
     const fresh = incoming.filter(({ row }) => !present.has(row.id));
-    await insertRows(
-      tx,
-      table,
-      fresh.map(({ row }) => row),
+    const rows = fresh.map(({ row }) => row);
+    await insertRows(tx, table, rows);
+    const openings = fresh.flatMap((item) => item.openings ?? []);
+    const keys = fresh.flatMap(({ row: { id }, keys: of = [] }) =>
+      of.map((key) => ({ ...key, channel_id: id })),
     );
-    await writeOpenings(
-      tx,
-      target.nowSec,
-      fresh.flatMap(({ openings }) => openings ?? []),
-    );
+    await insertRows(tx, "channel_keys", keys);
+    await writeOpenings(tx, target.nowSec, openings);
     count.written += fresh.length;
     count.present += incoming.length - fresh.length;
   });
@@ -137,22 +135,16 @@ export async function insertRows<Table extends keyof Tables>(
 }
 
 async function writeOpenings(db: Db, nowSec: number, openings: readonly Opening[]): Promise<void> {
-  const used = openings.filter(({ usedQuota, requestCount = 0 }) => usedQuota !== 0 || requestCount !== 0);
-  await insertRows(
-    db,
-    "openings",
-    used.map(({ scope, id, usedQuota, requestCount = 0 }) => {
+  const used = openings
+    .map(({ scope, id, usedQuota, requestCount = 0 }) => {
       return { scope, id, used_quota: usedQuota, request_count: requestCount };
-    }),
-  );
-  const owned = openings.filter(
-    ({ quota = 0, tokenQuota = 0, yuanMicro = 0 }) => quota !== 0 || tokenQuota !== 0 || yuanMicro !== 0,
-  );
-  await insertRows(
-    db,
-    "ledger",
-    owned.map((opening) => entryOf(opening, nowSec)),
-  );
+    })
+    .filter(({ used_quota, request_count }) => used_quota !== 0 || request_count !== 0);
+  await insertRows(db, "openings", used);
+  const entries = openings
+    .map((opening) => entryOf(opening, nowSec))
+    .filter(({ amount, token_amount, yuan_micro }) => amount !== 0 || token_amount !== 0 || yuan_micro !== 0);
+  await insertRows(db, "ledger", entries);
 }
 
 function entryOf({ scope, id, userId, quota, tokenQuota, yuanMicro }: Opening, nowSec: number) {

@@ -11,11 +11,8 @@ export async function importTokens(source: Source, target: Target, users: Users)
   const { tally } = target;
   const hashes = new Set<string>();
   const read = async (rows: readonly SourceRow[]) => {
-    await importMissingUsers(
-      rows.map((row) => intOf(row, "user_id")),
-      users,
-      target,
-    );
+    const owners = rows.map((row) => intOf(row, "user_id"));
+    await importMissingUsers(owners, users, target);
     return rows.flatMap((row) => {
       const count = tally.of("tokens");
       count.found += 1;

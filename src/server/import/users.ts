@@ -150,29 +150,16 @@ function identitiesOf(
   { tally }: Target,
   taken: Taken,
 ) {
-  const email = kept(emailOf(row), id, taken.emails, () => {
-    tally.remark(
-      "e-mail addresses shared by several accounts stay with the newest enabled one; cleared at",
-      username,
-    );
-  });
+  const shared = (what: string) => () =>
+    tally.remark(`${what} shared by several accounts stay with the newest enabled one; cleared at`, username);
+  const email = kept(emailOf(row), id, taken.emails, shared("e-mail addresses"));
   return {
     email,
     mailbox: kept(mailboxOf(email), id, taken.mailboxes, () => {
       tally.remark("e-mail addresses that differ from another one only in a tag (+) were kept at", username);
     }),
-    github_id: kept(githubOf(row), id, taken.github, () => {
-      tally.remark(
-        "GitHub names shared by several accounts stay with the newest enabled one; cleared at",
-        username,
-      );
-    }),
-    wechat_id: kept(textOf(row, "wechat_id"), id, taken.wechat, () => {
-      tally.remark(
-        "WeChat ids shared by several accounts stay with the newest enabled one; cleared at",
-        username,
-      );
-    }),
+    github_id: kept(githubOf(row), id, taken.github, shared("GitHub names")),
+    wechat_id: kept(textOf(row, "wechat_id"), id, taken.wechat, shared("WeChat ids")),
   };
 }
 
@@ -265,11 +252,8 @@ export async function importMissingUsers(
       String(id),
     );
   }
-  await writeRows(
-    target,
-    "users",
-    missing.map((id) => ({ row: deletedUser(id, target.nowSec) })),
-  );
+  const rows = missing.map((id) => ({ row: deletedUser(id, target.nowSec) }));
+  await writeRows(target, "users", rows);
 }
 
 function deletedUser(id: number, nowSec: number): ImportedRow<"users">["row"] {

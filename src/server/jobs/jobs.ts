@@ -2,22 +2,34 @@
 
 import { startRun } from "#server/channels/run.ts";
 import type { Context } from "#server/context.ts";
+import { alertWatch, channelBalances } from "./alert-watch.ts";
 import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
+import { keyProbes } from "./key-probes.ts";
+import { limitWarnings } from "./limit-warnings.ts";
 import { logRetention } from "./log-retention.ts";
 import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
+import { paymentBodies, paymentQuestions } from "./payments.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
+import { teamWallets } from "./team-wallets.ts";
 
 /** Every job there is. To add one: a file and a row here. */
 export const jobs: readonly Job[] = [
   reconcile,
   fullLedgerCheck,
   channelTests,
+  channelBalances,
+  alertWatch,
+  keyProbes,
   logRetention,
   signups,
   names,
+  paymentQuestions,
+  paymentBodies,
+  limitWarnings,
+  teamWallets,
   optimize,
 ];
 

@@ -4,11 +4,13 @@ import type { Context } from "#server/context.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import type { Mismatch } from "#server/money/rows.ts";
 import { advanceSums } from "#server/money/sums.ts";
+import { listConditions } from "#server/store/alerts.ts";
 import { verifyAudit } from "#server/store/audit.ts";
 import type { Job } from "./job.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
+const BOOKS = { event: "ledger_differs", about: "ledger" } as const;
 /** Rows named in a notice. */
 const NAMED = 10;
 
@@ -34,7 +36,11 @@ export const fullLedgerCheck: Job = {
 async function report(ctx: Context, mismatches: readonly Mismatch[]): Promise<string> {
   const [first] = mismatches;
   ctx.events.booksChecked({ mismatches: mismatches.length });
-  if (!first) return "books agree";
+  if (!first) {
+    if ((await listConditions(ctx.db, BOOKS.event)).length > 0)
+      ctx.notify({ ...BOOKS, title: "余额与账本重新一致", content: "已没有不一致的余额。", isOver: true });
+    return "books agree";
+  }
   const lines = mismatches
     .slice(0, NAMED)
     .map(
@@ -43,7 +49,7 @@ async function report(ctx: Context, mismatches: readonly Mismatch[]): Promise<st
   ctx.events.booksDiffer({ mismatches: mismatches.length, first: lines[0] ?? "" });
   if (await ctx.coord.remember(`books:${lines.join()}`, DAY_MS)) {
     const content = [`共 ${mismatches.length} 处余额与账本不一致：`, ...lines].join("\n");
-    ctx.notify({ title: "余额与账本不一致", content });
+    ctx.notify({ ...BOOKS, title: "余额与账本不一致", content, isAgain: true });
   }
   return `${mismatches.length} mismatches`;
 }
@@ -54,6 +60,6 @@ async function checkAuditLog(ctx: Context): Promise<string> {
   ctx.events.auditLogChecked({ checked, brokenId });
   if (brokenId === 0) return `trail of ${checked} acts whole`;
   const content = `第 ${brokenId} 条记录与写入时不符：它或它之后的记录被修改、删除或插入过。请对照数据库备份核查。`;
-  ctx.notify({ title: "操作审计记录被改动", content });
+  ctx.notify({ event: "audit_broken", about: `act ${brokenId}`, title: "操作审计记录被改动", content });
   return `trail broken at ${brokenId}`;
 }

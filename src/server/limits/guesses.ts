@@ -2,8 +2,7 @@
 // of guesses never exceeds the limit. Knows no passwords and no codes.
 import type { Coord } from "#server/coord/coord.ts";
 import { faults } from "#server/errors.ts";
-import { type Counting, keyOf } from "./counting.ts";
-import { type Limit, waitText } from "./table.ts";
+import { type Counting, keyOf, type Limit, waitText } from "./table.ts";
 
 export interface Guess<T> {
   /** Limits of wrong guesses, taken in this order; guesses that share two of them name them in the same order. */

@@ -1,16 +1,18 @@
 // The one mechanism of all limits (table.ts): events are counted through coord, over all processes, or by one process alone.
 import type { Clock } from "#server/clock.ts";
+import type { Config } from "#server/config.ts";
 import type { Coord, Counted } from "#server/coord/coord.ts";
 import { countEvent, ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
-import { type Counting, keyOf } from "./counting.ts";
 import { createGuesses, type Guess } from "./guesses.ts";
-import { type Limit, waitText } from "./table.ts";
+import { type Counting, keyOf, LIMITS, type Limit, waitText } from "./table.ts";
 
 export interface Limits {
   /** Counts one event, and reports one that is refused. Refused events do not count. `address` = the client's. */
-  check(counting: Counting, address: string): Promise<Counted>;
+  check(counting: Counting, address: string, worth?: number): Promise<Counted>;
+  /** Takes back what `check` counted; a negative worth is owed. */
+  giveBack(counting: Counting, worth: number): Promise<void>;
   /** Counts one event of each in turn. Throws: 429 with its wait. */
   count(countings: readonly Counting[], address: string): Promise<void>;
   /** Evaluates a guess while each of its limits has room for a wrong one. Throws: 429 with its wait; what `evaluate` throws. */
@@ -27,14 +29,18 @@ export function createLimits({
   events: Pick<Events, "rateLimited">;
 }): Limits {
   const guesses = createGuesses(coord);
-  async function check(counting: Counting, address: string): Promise<Counted> {
+  async function check(counting: Counting, address: string, worth?: number): Promise<Counted> {
     const { windowMs, burst, name } = counting.limit;
-    const counted = await coord.count(keyOf(counting), windowMs, burst);
+    const counted = await coord.count(keyOf(counting), windowMs, burst, worth);
     if (!counted.allowed) events.rateLimited({ limit: name, address });
     return counted;
   }
   return {
     check,
+    giveBack: (counting, worth) => {
+      const { windowMs, burst } = counting.limit;
+      return coord.uncount(keyOf(counting), windowMs, burst, worth);
+    },
     async count(countings, address) {
       for (const counting of countings) {
         const { allowed, retryAfterMs } = await check(counting, address);
@@ -52,7 +58,7 @@ export function createLimits({
 }
 
 /** A limit that this process counts alone, where a query to the database would cost more than what is limited. */
-export interface LocalLimit {
+interface LocalLimit {
   /** How long the subject has to wait for its next event; 0 = not at all. Counts nothing. Unit: ms. */
   waitMs(subject: string): number;
   /** Counts one event; false = there was no room for it. */
@@ -78,4 +84,15 @@ export function createLocalLimit(limit: Limit, clock: Pick<Clock, "now">): Local
       return waitMs === 0;
     },
   };
+}
+
+/** Counts a call of an address against one of the family's limits, as the operator set it. Throws: 429. */
+export async function limitAddress(
+  { config, limits }: { readonly config: Pick<Config, "rateLimits">; readonly limits: Limits },
+  name: keyof Config["rateLimits"],
+  address: string,
+): Promise<void> {
+  const { limit: burst, windowMs } = config.rateLimits[name];
+  if (burst > 0)
+    await limits.count([{ limit: { ...LIMITS[name], burst, windowMs }, subject: address }], address);
 }

@@ -1,8 +1,9 @@
 // Every limit of how often something may happen: its name (the label of the counter `tollgate_rate_limited_total`), its key, its burst and
 // window, what it is counted for, and its message to the user. All are counted by limits.ts.
+import { limitKey } from "#server/address.ts";
 
 /** What is counted: an address (of IPv6 its /64), an account, a mailbox, a key of a client, or all of the server together. */
-export type Scope = "address" | "account" | "mailbox" | "token" | "server";
+type Scope = "address" | "account" | "mailbox" | "token" | "server";
 
 export interface Limit {
   readonly name: string;
@@ -27,6 +28,7 @@ const BY_OPERATOR = { burst: 0, windowMs: MINUTE_MS } as const;
 
 const LOGIN = "密码错误次数过多";
 const CODES = "连续输错的码过多，为防止有人猜码，暂停兑换";
+const FACTOR = "验证码错误次数过多";
 const MAIL = "邮件发送过于频繁";
 
 export const LIMITS = {
@@ -41,6 +43,13 @@ export const LIMITS = {
   tokenRunning: { name: "relay_running", key: "relay token ", ...BY_OPERATOR, scope: "token" },
   userRunning: { name: "relay_running", key: "relay user ", ...BY_OPERATOR, scope: "account" },
 
+  /** What operators and owners set for tokens, users, groups and models, by the id of each limit (store/limits.ts). */
+  setCalls: { name: "set_calls", key: "limit calls ", ...BY_OPERATOR, scope: "account" },
+  setTokens: { name: "set_tokens", key: "limit tokens ", ...BY_OPERATOR, scope: "account" },
+  setRunning: { name: "set_running", key: "limit running ", ...BY_OPERATOR, scope: "account" },
+
+  /** What a key reads of itself. */
+  ownKey: { name: "own_key", key: "rate:own-key:", burst: 30, windowMs: MINUTE_MS, scope: "account" },
   /** Keys that match no token; counted by each process. A key is looked up before it is counted, so the one that empties the budget was too. */
   unknownKey: { name: "unknown_key", key: "", burst: 60, windowMs: MINUTE_MS, scope: "address" },
   /** Rows of the log about calls that failed; counted by each process. */
@@ -64,6 +73,33 @@ export const LIMITS = {
     reason: LOGIN,
   },
 
+  /** Wrong second factors, behind a right password: at most 5 in any 15 minutes for an account, then fewer and fewer. */
+  factor: {
+    name: "factor",
+    key: "factor:",
+    burst: 3,
+    windowMs: 23 * MINUTE_MS,
+    scope: "account",
+    reason: FACTOR,
+  },
+  factorDay: {
+    name: "factor",
+    key: "factor:day:",
+    burst: 12,
+    windowMs: 24 * HOUR_MS,
+    scope: "account",
+    reason: FACTOR,
+  },
+
+  /** Letters about logins from new browsers. */
+  deviceLetter: {
+    name: "device_letter",
+    key: "letter:device:",
+    burst: 1,
+    windowMs: 10 * MINUTE_MS,
+    scope: "account",
+  },
+
   /** Wrong redemption and gift codes, which are money: at most 8 in any hour for an account, at most 70 from an address. */
   redeemAccount: {
     name: "redeem",
@@ -80,6 +116,24 @@ export const LIMITS = {
     windowMs: 80 * MINUTE_MS,
     scope: "address",
     reason: CODES,
+  },
+
+  /** Orders that a user makes or cancels: each asks a provider (requirements Y42). */
+  payCreate: {
+    name: "payment",
+    key: "pay:user:",
+    burst: 20,
+    windowMs: 10 * MINUTE_MS,
+    scope: "account",
+    reason: "下单过于频繁",
+  },
+  /** Notices of payment providers, which come in bursts from a few addresses; and of whoever pretends to be one. */
+  payCallback: {
+    name: "payment_notice",
+    key: "pay:notice:",
+    burst: 600,
+    windowMs: MINUTE_MS,
+    scope: "address",
   },
 
   /** Wrong codes of WeChat, from all clients together: the operator's WeChat server checks them. */
@@ -144,4 +198,15 @@ export function waitText({ reason }: Limit, waitMs: number): string {
   const wait =
     waitMs < MINUTE_MS ? `${Math.ceil(waitMs / SECOND_MS)} 秒` : `${Math.ceil(waitMs / MINUTE_MS)} 分钟`;
   return `${reason}，请 ${wait}后再试`;
+}
+
+/** What is counted by a limit: `subject` is the address, or the id of what its scope names; "" where that is the server. */
+export interface Counting {
+  readonly limit: Limit;
+  readonly subject: string;
+}
+
+/** The key that it is counted under. */
+export function keyOf({ limit: { key, scope }, subject }: Counting): string {
+  return key + (scope === "address" ? limitKey(subject) : subject);
 }

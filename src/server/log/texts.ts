@@ -6,7 +6,7 @@ import { isSecretName, isSecretParameter } from "./names.ts";
 export const CUT = "[redacted]";
 
 /** Those in use for as long as the process runs, and those that come by: a flood of these must not push out the others. */
-const KEPT = 20_000;
+const KEPT = 50_000;
 const PASSING = 5_000;
 const kept = new Canaries(KEPT);
 const passing = new Canaries(PASSING);

@@ -14,7 +14,9 @@ const USAGE = `usage:
                                             fill an empty database from one of One API: a SQLite file,
                                             a file of mysqldump, or postgres://…
   tollgate rotate-key                       seal the data key with a new master key
-  tollgate reset-password [name]            give an account, root's if none is named, a new password
+  tollgate reset-password [--factors] [name]
+                                            give an account, root's if none is named, a new password,
+                                            and take away its second factors
 `;
 
 /** Runs a command of the command line and returns the exit code. */
@@ -106,11 +108,15 @@ async function runRotation(args: string[]): Promise<number> {
 }
 
 async function runReset(args: string[]): Promise<number> {
-  const { positionals } = parse(args, {}, 1);
+  const { values, positionals } = parse(args, { factors: { type: "boolean" } }, 1);
   const { resetPassword } = await import("./reset-password.ts");
-  const { username, password, isDisabled } = await resetPassword(readConfig(), positionals[0] ?? "root");
+  const isFactorless = values["factors"] === true;
+  const reset = await resetPassword(readConfig(), positionals[0] ?? "root", { isFactorless });
+  const { username, password, isDisabled, isProtected } = reset;
   say(`new password of ${username}: ${password}`);
   say("its sessions and its access token have ended");
+  if (isFactorless) say("its second factors are gone");
+  if (isProtected) say("its second factors are still asked for; if they are lost, run this with --factors");
   if (isDisabled) say("the account is disabled: another super administrator has to enable it");
   return 0;
 }

@@ -1,6 +1,7 @@
 // The way back after a lost password: as operators run it, on both databases.
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
+import { saveTotp } from "#server/store/factors.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
 import { asGuest, asRoot, createTestApp, databases } from "#test/worlds/app.ts";
@@ -22,10 +23,13 @@ test.each(databases)("a lost password is replaced on $name, and its sessions end
   const banned = await seedUser(first.ctx, "banned", { status: 2 });
   await updateUserProfile(first.ctx.db, banned.id, { email: "banned@example.com" });
   expect((await first.call(asRoot, "GET", "/api/user/self")).success).toBe(true);
+  const phone = { secret_sealed: "", last_step: 0, created_at: 1, last_used_at: 1, trusted_from: 1 };
+  await saveTotp(first.ctx.db, { user_id: 1, ...phone });
   await first.close();
 
-  const reset = await resetPassword(config, "root");
-  expect(reset).toMatchObject({ username: "root", isDisabled: false });
+  expect(await resetPassword(config, "root")).toMatchObject({ isDisabled: false, isProtected: true });
+  const reset = await resetPassword(config, "root", { isFactorless: true });
+  expect(reset).toMatchObject({ username: "root", isDisabled: false, isProtected: false });
   expect(await resetPassword(config, "banned@example.com")).toMatchObject({
     username: "banned",
     isDisabled: true,
@@ -43,6 +47,7 @@ test.each(databases)("a lost password is replaced on $name, and its sessions end
   const { data } = await second.call(root, "GET", "/api/audit/?action=auth.reset_password");
   expect(data).toMatchObject([
     { target: String(banned.id), actor_id: 0 },
+    { target: "1", actor_id: 0, detail: expect.stringContaining("removed") },
     { target: "1", actor_id: 0 },
   ]);
   expect(JSON.stringify(data)).not.toContain(reset.password);

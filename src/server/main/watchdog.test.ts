@@ -56,7 +56,8 @@ async function start({ onTestFinished }: TestContext) {
   return server;
 }
 
-describe.runIf(IS_SOAK)("the server itself", () => {
+// Skipped in `npm test`, which sees the same of a worker (workers.test.ts): these wait half a minute.
+describe.runIf(IS_SOAK)("the server itself (npm run soak)", () => {
   test.concurrent("is ended after ten seconds", async (context) => {
     const server = await start(context);
     const startMs = performance.now();

@@ -180,7 +180,7 @@ class Queue implements GroupCommit {
       this.#size = Math.min(this.#size * 2, GROUP_SIZE);
       return undefined;
     } catch (error) {
-      return this.#recover(
+      return this.#sortOut(
         group.filter(({ isTold }) => !isTold),
         error,
       );
@@ -188,7 +188,7 @@ class Queue implements GroupCommit {
   }
 
   /** Sorts out a group that failed. Returns the error when it is the database that is in trouble. */
-  #recover(group: readonly Waiting[], error: unknown): unknown {
+  #sortOut(group: readonly Waiting[], error: unknown): unknown {
     const kind = faultKind(error);
     if (kind !== "constraint" && kind !== "other") {
       this.#queueAgain(group, { error, mayPass: kind === "busy" || kind === "lost" });

@@ -6,14 +6,16 @@ import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
 import type { Mismatch } from "./rows.ts";
 
-/** Checks commissions, codes and gifts (requirements E7–E9). */
+/** Checks commissions, codes, gifts, debts and orders (requirements E7–E9, E14, E15). */
 export async function checkPartners(db: Db): Promise<Mismatch[]> {
-  const [commissions, codes, gifts] = await Promise.all([
+  const found = await Promise.all([
     checkCommissions(db),
     checkCodes(db),
     checkGifts(db),
+    checkDebts(db),
+    checkOrders(db),
   ]);
-  return [...commissions, ...codes, ...gifts];
+  return found.flat();
 }
 
 type Difference = Pick<Mismatch, "id" | "stored" | "expected">;
@@ -91,4 +93,40 @@ async function checkGifts(db: Db): Promise<Mismatch[]> {
     ORDER BY gifts.redemption_id`,
   );
   return rows.map((row) => ({ table: "redemptions", column: "gift", ...row }));
+}
+
+/** Who may owe something: few, so that the entries of nobody else are read. */
+const CONCERNED = sql.raw(`SELECT id FROM users WHERE debt_quota <> 0
+  UNION SELECT user_id FROM order_refunds
+  UNION SELECT giver_id FROM orders WHERE order_no IN (SELECT order_no FROM order_refunds)`);
+
+/** E14: what a user owes = what refunds and disputes could not take − what credits paid of it. */
+async function checkDebts(db: Db): Promise<Mismatch[]> {
+  const rows = await read(
+    db,
+    sql<Difference>`
+    SELECT users.id AS id, users.debt_quota AS stored, cast(coalesce(booked.debt, 0) as bigint) AS expected
+    FROM users LEFT JOIN (
+      SELECT user_id, sum(CASE WHEN kind = 'debt' THEN amount ELSE shortfall END) AS debt
+      FROM ledger WHERE kind IN ('debt', 'refund', 'dispute') AND user_id IN (${CONCERNED}) GROUP BY user_id
+    ) AS booked ON booked.user_id = users.id
+    WHERE users.id IN (${CONCERNED}) AND users.debt_quota <> coalesce(booked.debt, 0) ORDER BY users.id`,
+  );
+  return rows.map((row) => ({ table: "users", column: "debt_quota", ...row }));
+}
+
+/** E15: an order brought its quota once, by one entry, and only when it says so. */
+async function checkOrders(db: Db): Promise<Mismatch[]> {
+  const rows = await read(
+    db,
+    sql<Difference>`
+    SELECT orders.id AS id, orders.credited_quota AS stored, cast(coalesce(booked.amount, 0) as bigint) AS expected
+    FROM orders LEFT JOIN ledger AS booked ON booked.request_id = 'order/' || orders.order_no || '/credit'
+    WHERE orders.credited_quota <> coalesce(booked.amount, 0)
+      OR (orders.status = 'credited') <> (booked.id IS NOT NULL)
+      OR (booked.id IS NOT NULL AND (booked.user_id <> orders.user_id
+        OR booked.kind <> CASE WHEN orders.plan_sale = '' THEN 'pay' ELSE 'plan' END))
+    ORDER BY orders.id`,
+  );
+  return rows.map((row) => ({ table: "orders", column: "credited_quota", ...row }));
 }

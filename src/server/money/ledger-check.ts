@@ -1,8 +1,10 @@
 // The checker: computes every balance again from the ledger, the open reservations and what was used before an import, and
 // names what differs. Reads only.
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
+import { checkLimits } from "./ledger-check-limits.ts";
 import { checkPartners } from "./ledger-check-partner.ts";
+import { checkPlans } from "./ledger-check-plans.ts";
 import type { Mismatch } from "./rows.ts";
 
 /** Users checked by one statement, which sees one moment of the database. */
@@ -20,7 +22,12 @@ export async function checkLedger(db: Db, basis: CheckBasis = "entries"): Promis
     mismatches.push(...(await checkUsers(db, range, basis)), ...(await checkTokens(db, range, basis)));
     after = range.last;
   }
-  mismatches.push(...(await checkChannels(db, basis)), ...(await checkPartners(db)));
+  mismatches.push(
+    ...(await checkTeamTokens(db, basis)),
+    ...(await checkChannels(db, basis)),
+    ...(await checkPartners(db)),
+  );
+  if (basis === "entries") mismatches.push(...(await checkLimits(db)), ...(await checkPlans(db)));
   return mismatches;
 }
 
@@ -99,12 +106,12 @@ async function checkUsers(db: Db, range: UserRange, basis: CheckBasis): Promise<
       ${opened("request_count")} + ${int("base.calls")} + ${int("booked.calls")} AS calls, ${int("open.held")} AS held
     FROM users ${openings("user")} ${summed(basis, "user")}
     LEFT JOIN (
-      SELECT user_id, sum(amount) AS credit, sum(CASE WHEN kind = 'consume' THEN -amount ELSE 0 END) AS spent,
+      SELECT user_id, sum(amount) AS credit, sum(CASE WHEN kind = 'consume' THEN plan_amount - amount ELSE 0 END) AS spent,
         sum(CASE WHEN kind = 'consume' THEN 1 ELSE 0 END) AS calls
       FROM ledger WHERE ${entriesOf(basis, range)} GROUP BY user_id
     ) AS booked ON booked.user_id = users.id
     LEFT JOIN (
-      SELECT user_id, sum(amount) AS held FROM reservations WHERE user_id BETWEEN ${first} AND ${last} GROUP BY user_id
+      SELECT user_id, sum(amount - plan_amount) AS held FROM reservations WHERE user_id BETWEEN ${first} AND ${last} GROUP BY user_id
     ) AS open ON open.user_id = users.id
     WHERE users.id BETWEEN ${first} AND ${last} ORDER BY users.id`.execute(db);
   return rows.flatMap((row) =>
@@ -116,8 +123,29 @@ async function checkUsers(db: Db, range: UserRange, basis: CheckBasis): Promise<
   );
 }
 
-async function checkTokens(db: Db, range: UserRange, basis: CheckBasis): Promise<Mismatch[]> {
+/** Tokens that their users pay for: all their entries name the user. */
+function checkTokens(db: Db, range: UserRange, basis: CheckBasis): Promise<Mismatch[]> {
   const { first, last } = range;
+  return differingTokens(db, basis, {
+    entries: entriesOf(basis, range),
+    tokens: sql`tokens.wallet_id = 0 AND tokens.user_id BETWEEN ${first} AND ${last}`,
+  });
+}
+
+/** Tokens that teams pay for: they may have been a person's before, and another's (requirements O01). */
+async function checkTeamTokens(db: Db, basis: CheckBasis): Promise<Mismatch[]> {
+  const tokens = sql`tokens.wallet_id <> 0`;
+  const { rows } = await sql`SELECT 1 FROM tokens WHERE ${tokens} LIMIT 1`.execute(db);
+  if (rows.length === 0) return [];
+  const entries = sql`${entriesOf(basis)} AND token_id IN (SELECT id FROM tokens WHERE ${tokens})`;
+  return differingTokens(db, basis, { entries, tokens });
+}
+
+async function differingTokens(
+  db: Db,
+  basis: CheckBasis,
+  { entries, tokens }: Record<"entries" | "tokens", RawBuilder<unknown>>,
+): Promise<Mismatch[]> {
   const { rows } = await sql<
     Record<"id" | "remain" | "least" | "used" | "credit" | "spent" | "held", number>
   >`
@@ -127,13 +155,14 @@ async function checkTokens(db: Db, range: UserRange, basis: CheckBasis): Promise
       ${opened("used_quota")} + ${int("base.spent")} + ${int("booked.spent")} AS spent, ${int("open.held")} AS held
     FROM tokens ${openings("token")} ${summed(basis, "token")}
     LEFT JOIN (
-      SELECT token_id, sum(token_amount) AS credit, sum(CASE WHEN kind = 'consume' THEN -amount ELSE 0 END) AS spent
-      FROM ledger WHERE ${entriesOf(basis, range)} AND token_id <> 0 GROUP BY token_id
+      SELECT token_id, sum(token_amount) AS credit,
+        sum(CASE WHEN kind = 'consume' THEN plan_amount - amount ELSE 0 END) AS spent
+      FROM ledger WHERE ${entries} AND token_id <> 0 GROUP BY token_id
     ) AS booked ON booked.token_id = tokens.id
     LEFT JOIN (
       SELECT token_id, sum(amount) AS held FROM reservations WHERE token_limited = 1 GROUP BY token_id
     ) AS open ON open.token_id = tokens.id
-    WHERE tokens.user_id BETWEEN ${first} AND ${last} ORDER BY tokens.id`.execute(db);
+    WHERE ${tokens} ORDER BY tokens.id`.execute(db);
   return rows.flatMap((row) =>
     differing("tokens", row.id, [
       ["remain_quota", row.remain, row.credit - row.held, row.least],
@@ -148,7 +177,7 @@ async function checkChannels(db: Db, basis: CheckBasis): Promise<Mismatch[]> {
       ${opened("used_quota")} + ${int("base.spent")} + ${int("booked.spent")} AS spent
     FROM channels ${openings("channel")} ${summed(basis, "channel")}
     LEFT JOIN (
-      SELECT channel_id, sum(-amount) AS spent FROM ledger
+      SELECT channel_id, sum(plan_amount - amount) AS spent FROM ledger
       WHERE ${entriesOf(basis)} AND kind = 'consume' AND channel_id <> 0 GROUP BY channel_id
     ) AS booked ON booked.channel_id = channels.id
     ORDER BY channels.id`.execute(db);

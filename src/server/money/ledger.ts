@@ -1,4 +1,4 @@
-// The ledger: reserve, extend, checkpoint, settle, release, abandon, adjust, redeem, recover. What it answered outlives the process, and
+// The ledger: reserve, extend, checkpoint, settle, release, abandon, adjust, redeem, transfer, recover. What it answered outlives the process, and
 // all but reserve and extend a power cut too (docs/decisions/018); each may be repeated: request ids and operation ids are natural keys.
 // The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
@@ -17,12 +17,15 @@ import type {
   Settlement,
   SettlementLog,
 } from "./operations.ts";
+import type { OrderChange, OrderVerdict } from "./order-operations.ts";
 import type {
   CommissionChange,
   CommissionChanged,
   Redeemed,
   RedeemOrder,
   SignupGifts,
+  Transfer,
+  Transferred,
 } from "./partner-operations.ts";
 import { createPostgresBackend } from "./postgres/backend.ts";
 import type { Usage } from "./price.ts";
@@ -58,6 +61,13 @@ export interface Ledger {
   changeCommission(change: CommissionChange): Promise<CommissionChanged>;
   /** Grants what a registration brings to the new user and to the inviter; repeating it does nothing. */
   grantSignup(gifts: SignupGifts): Promise<void>;
+  /**
+   * Brings evidence about an order, or a refund of it, to the books: its row, balances, ledger, history and log in one transaction. A
+   * repetition changes nothing (requirements Y04).
+   */
+  changeOrder(change: OrderChange): Promise<OrderVerdict>;
+  /** Moves quota between two accounts, all of it or nothing, once (requirements O05). */
+  transfer(order: Transfer): Promise<Transferred>;
   /** Closes what dead processes left open. */
   recover(): Promise<{ closed: number }>;
   /** Books what is queued, gives the lease back. */
@@ -81,8 +91,7 @@ const MAX_NAME = 200;
 
 /** What this process has set aside for one call. */
 interface Held {
-  readonly userId: number;
-  readonly tokenId: number;
+  readonly parties: Pick<ReserveOrder, "userId" | "tokenId" | "limits" | "plans">;
   amount: bigint;
   /** Of what was noted last; 0 = nothing was. */
   channelId: number;
@@ -122,13 +131,16 @@ class LedgerClient implements Ledger {
     assertAmount(order.amount);
     if (order.amount > MAX) return "user_quota";
     if (!this.#hasLease) await this.#leased();
-    const { requestId, userId, tokenId, amount } = order;
+    const { requestId, userId, tokenId, amount, limits, zone, plans } = order;
     const modelName = plainText(order.modelName);
-    const operation = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
+    const plain = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
+    const isPlain = limits === undefined && plans === undefined;
+    const operation = isPlain ? plain : { ...plain, limits, zone, plans };
     const isAlone = this.#held.size === 0;
     const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
     if (outcome.verdict === "reserved") {
-      this.#held.set(requestId, { userId, tokenId, amount, channelId: 0, seen: undefined, isNoting: false });
+      const parties = isPlain ? { userId, tokenId } : { userId, tokenId, limits, plans };
+      this.#held.set(requestId, { parties, amount, channelId: 0, seen: undefined, isNoting: false });
     }
     return outcome.verdict;
   }
@@ -138,11 +150,8 @@ class LedgerClient implements Ledger {
     const held = this.#held.get(requestId);
     if (!held || held.amount + more > MAX) return false;
     const target = held.amount + more;
-    const { userId, tokenId } = held;
-    const outcome = expectKind(
-      "extend",
-      await this.#groups.submit({ kind: "extend", requestId, userId, tokenId, target }),
-    );
+    const operation = { kind: "extend", requestId, ...held.parties, target } as const;
+    const outcome = expectKind("extend", await this.#groups.submit(operation));
     if (outcome.granted && target > held.amount) held.amount = target;
     return outcome.granted;
   }
@@ -161,10 +170,12 @@ class LedgerClient implements Ledger {
     const { requestId, userId, tokenId, channelId, charge } = settlement;
     const operation = {
       kind: "settle",
+      ...this.#held.get(requestId)?.parties,
       requestId,
       userId,
       tokenId,
       channelId,
+      ...(settlement.keyId !== undefined && settlement.keyId !== 0 && { keyId: settlement.keyId }),
       charge,
       usage: wholeUsage(settlement.usage),
       log: settlement.log && cleanLog(settlement.log),
@@ -181,26 +192,17 @@ class LedgerClient implements Ledger {
   async release(requestId: string): Promise<void> {
     const held = this.#held.get(requestId);
     if (!held) return;
-    const { userId, tokenId } = held;
-    expectKind(
-      "release",
-      await this.#groups.submit({ kind: "release", requestId, userId, tokenId }, { isOwed: true }),
-    );
+    const operation = { kind: "release", requestId, ...held.parties } as const;
+    expectKind("release", await this.#groups.submit(operation, { isOwed: true }));
     this.#held.delete(requestId);
   }
 
   async abandon(requestId: string): Promise<void> {
     const held = this.#held.get(requestId);
     if (!held) return;
-    const { userId, tokenId, channelId } = held;
-    const operation = {
-      kind: "recover",
-      requestId,
-      userId,
-      tokenId,
-      channelId,
-      deadNode: this.#deps.node,
-    } as const;
+    const { parties, channelId } = held;
+    const deadNode = this.#deps.node;
+    const operation = { kind: "recover", requestId, ...parties, channelId, deadNode } as const;
     expectKind("recover", await this.#groups.submit(operation, { isOwed: true }));
     this.#held.delete(requestId);
   }
@@ -237,6 +239,19 @@ class LedgerClient implements Ledger {
     expectKind("signup", await this.#groups.submit(operation));
   }
 
+  async changeOrder(change: OrderChange): Promise<OrderVerdict> {
+    const { operationId: requestId, userId } = change;
+    const operation = { kind: "order", requestId, userId, tokenId: 0, change } as const;
+    return expectKind("order", await this.#groups.submit(operation)).verdict;
+  }
+
+  async transfer(order: Transfer): Promise<Transferred> {
+    if (order.amount !== null) assertAmount(order.amount);
+    const { operationId: requestId, fromId: userId } = order;
+    const operation = { kind: "transfer", requestId, userId, tokenId: 0, order } as const;
+    return expectKind("transfer", await this.#groups.submit(operation)).transferred;
+  }
+
   async recover(): Promise<{ closed: number }> {
     await this.#leased();
     const { store, node } = this.#deps;
@@ -258,9 +273,9 @@ class LedgerClient implements Ledger {
    */
   #takeBack(operation: Operation): void {
     if (operation.kind !== "reserve") return;
-    const { requestId, userId, tokenId } = operation;
+    const { requestId, userId, tokenId, limits, plans } = operation;
     this.#groups
-      .submit({ kind: "release", requestId, userId, tokenId }, { isOwed: true })
+      .submit({ kind: "release", requestId, userId, tokenId, limits, plans }, { isOwed: true })
       .catch((error: unknown) => this.#deps.onError?.(error));
   }
 
@@ -294,8 +309,7 @@ class LedgerClient implements Ledger {
       while (held.seen && this.#held.has(requestId)) {
         const seen = wholeSeen(held.seen);
         held.seen = undefined;
-        const { userId, tokenId } = held;
-        await this.#groups.submit({ kind: "checkpoint", requestId, userId, tokenId, seen });
+        await this.#groups.submit({ kind: "checkpoint", requestId, ...held.parties, seen });
       }
     } catch (error) {
       this.#deps.onError?.(error);

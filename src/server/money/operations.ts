@@ -1,5 +1,6 @@
 // What the ledger can be asked, and what it answers. Types only; amounts are quota units as bigint.
 import type { LogRow } from "#server/store/logs.ts";
+import type { OrderChange, OrderVerdict } from "./order-operations.ts";
 import type {
   CommissionChange,
   CommissionChanged,
@@ -7,11 +8,40 @@ import type {
   Redeemed,
   RedeemOrder,
   SignupGifts,
+  Transfer,
+  Transferred,
 } from "./partner-operations.ts";
 import type { Usage } from "./price.ts";
+import type { LimitRef } from "./rows.ts";
+
+/** The limit that a reservation did not fit into. */
+export interface LimitRefusal extends LimitRef {
+  readonly amount: bigint;
+  readonly used: bigint;
+  /** When there may be room: the window's end, or when a rolling one has forgotten enough. Seconds. */
+  readonly resetsAt: number;
+  /** Waiting helps: the call alone fits. */
+  readonly canFit: boolean;
+}
+
+/** Plans that pay for a call have no room for it, and the wallet is not to pay what they have no room for. */
+export interface PlanRefusal {
+  readonly periodIds: readonly number[];
+  /** When the first of them has room again. Seconds. */
+  readonly resetsAt: number;
+  /** Waiting helps: the call alone fits. */
+  readonly canFit: boolean;
+}
 
 /** Why a reservation was refused; `token_unusable` = deleted, disabled or expired. */
-export type ReserveVerdict = "reserved" | "user_quota" | "token_quota" | "user_disabled" | "token_unusable";
+export type ReserveVerdict =
+  | "reserved"
+  | "user_quota"
+  | "token_quota"
+  | "user_disabled"
+  | "token_unusable"
+  | LimitRefusal
+  | PlanRefusal;
 
 /** The parts of a log entry that the caller knows; everything else follows from the settlement and the stored rows. */
 export type SettlementLog = Pick<
@@ -28,6 +58,12 @@ export interface ReserveOrder {
   readonly amount: bigint;
   /** The model asked for; recovery books under it. */
   readonly modelName: string;
+  /** The limits of windows that the call is counted in, from the token's upwards; absent = none. */
+  readonly limits?: readonly LimitRef[] | undefined;
+  /** The time zone by whose calendar their windows begin; needed with `limits`. IANA name. */
+  readonly zone?: string | undefined;
+  /** The running periods of plans that pay for the call, in the order in which they do; absent = none. */
+  readonly plans?: readonly number[] | undefined;
 }
 
 /** What had been received of an answer at some moment; recovery books the last one (requirements M12). */
@@ -44,6 +80,8 @@ export interface Settlement {
   readonly tokenId: number;
   /** The channel that answered; 0 = none. */
   readonly channelId: number;
+  /** Which of the channel's several keys; absent = it has one. */
+  readonly keyId?: number;
   readonly charge: bigint;
   readonly usage: Usage;
   /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (requirements M28). */
@@ -87,6 +125,9 @@ interface Parties {
   readonly requestId: string;
   readonly userId: number;
   readonly tokenId: number;
+  /** As the reservation was given them. */
+  readonly limits?: readonly LimitRef[] | undefined;
+  readonly plans?: readonly number[] | undefined;
 }
 
 export type Operation =
@@ -94,17 +135,22 @@ export type Operation =
   /** Raises the reservation to `target`; absolute, so that a repetition changes nothing. */
   | ({ readonly kind: "extend"; readonly target: bigint } & Parties)
   | ({ readonly kind: "checkpoint"; readonly seen: Seen } & Parties)
-  | ({ readonly kind: "settle" } & Settlement)
+  | ({ readonly kind: "settle" } & Pick<Parties, "limits" | "plans"> & Settlement)
   | ({ readonly kind: "release" } & Parties)
   /** Closes the reservation of a process that is dead. */
   | ({ readonly kind: "recover"; readonly deadNode: string; readonly channelId: number } & Parties)
   | ({ readonly kind: "adjust"; readonly adjustment: Adjustment } & Parties)
   | ({ readonly kind: "redeem"; readonly order: RedeemOrder } & Parties)
   | ({ readonly kind: "commission"; readonly change: CommissionChange } & Parties)
-  | ({ readonly kind: "signup"; readonly gifts: SignupGifts } & Parties);
+  | ({ readonly kind: "signup"; readonly gifts: SignupGifts } & Parties)
+  | ({ readonly kind: "order"; readonly change: OrderChange } & Parties)
+  | ({ readonly kind: "transfer"; readonly order: Transfer } & Parties);
 
-/** Operations that touch more than one user, codes or commissions. */
-export type PartnerOperation = Extract<Operation, { kind: "redeem" | "commission" | "signup" }>;
+/** Operations that touch more than one user, codes, commissions or orders. */
+export type PartnerOperation = Extract<
+  Operation,
+  { kind: "redeem" | "commission" | "signup" | "order" | "transfer" }
+>;
 
 export type Outcome =
   | { readonly kind: "reserve"; readonly verdict: ReserveVerdict }
@@ -117,6 +163,8 @@ export type Outcome =
   | { readonly kind: "redeem"; readonly redeemed: Redeemed }
   | { readonly kind: "commission"; readonly changed: CommissionChanged }
   | { readonly kind: "signup" }
+  | { readonly kind: "order"; readonly verdict: OrderVerdict }
+  | { readonly kind: "transfer"; readonly transferred: Transferred }
   /** The operation contradicts what is stored: a mistake of the caller. */
   | { readonly kind: "failed"; readonly reason: string };
 

@@ -70,3 +70,24 @@ export interface SignupGifts {
   readonly forInviter: bigint;
   readonly display: QuotaDisplay;
 }
+
+/** Quota that goes from one account to another: a person's and a team's wallet. */
+export interface Transfer {
+  /** Natural key: an order given twice is done once and answered twice. */
+  readonly operationId: string;
+  readonly fromId: number;
+  readonly toId: number;
+  /** null = all that is there. */
+  readonly amount: bigint | null;
+  /** User id of the actor. */
+  readonly actorId: number;
+  /** What both sides read in their logs, before the amount. */
+  readonly sent: string;
+  readonly received: string;
+  readonly display: QuotaDisplay;
+}
+
+/** `short` = there is less, or nothing; `not_found` = an account is gone. Nothing was changed then. */
+export type Transferred =
+  | { readonly outcome: "done"; readonly amount: bigint }
+  | { readonly outcome: "not_found" | "short" | "too_large" };

@@ -5,8 +5,8 @@ import type { Operation, PartnerOperation } from "./operations.ts";
 import { LEDGER_SHEET, type Sheet, toNumber } from "./row-codec.ts";
 import type { CodeBook, CommissionBook, PartnerEntry } from "./rows.ts";
 
-export const COMMISSION_COLUMNS = "id, invite_commission_micro";
-export type CommissionRow = Pick<Selectable<UsersTable>, "id" | "invite_commission_micro">;
+export const COMMISSION_COLUMNS = "id, invite_commission_micro, debt_quota";
+export type CommissionRow = Pick<Selectable<UsersTable>, "id" | "invite_commission_micro" | "debt_quota">;
 
 export const CODE_COLUMNS = "id, quota, status, deleted_at, redeemed_time, used_user_id";
 export type CodeRow = Pick<
@@ -15,7 +15,7 @@ export type CodeRow = Pick<
 >;
 
 export function commissionBook(row: CommissionRow): CommissionBook {
-  return { userId: row.id, micro: BigInt(row.invite_commission_micro) };
+  return { userId: row.id, micro: BigInt(row.invite_commission_micro), debt: BigInt(row.debt_quota) };
 }
 
 export function codeBook(row: CodeRow): CodeBook {
@@ -35,8 +35,9 @@ export const COMMISSION_SHEET: Sheet<CommissionBook> = {
   columns: [
     ["id", "int"],
     ["invite_commission_micro", "int"],
+    ["debt_quota", "count"],
   ],
-  values: (commission) => [commission.userId, toNumber(commission.micro)],
+  values: (commission) => [commission.userId, toNumber(commission.micro), toNumber(commission.debt)],
 };
 
 export const CODE_SHEET: Sheet<CodeBook> = {
@@ -58,7 +59,9 @@ export const PARTNER_LEDGER_SHEET: Sheet<PartnerEntry> = {
 };
 
 export function isPartnerOperation(operation: Operation): operation is PartnerOperation {
-  return operation.kind === "redeem" || operation.kind === "commission" || operation.kind === "signup";
+  const { kind } = operation;
+  const isOfCode = kind === "redeem" || kind === "commission" || kind === "signup";
+  return isOfCode || kind === "order" || kind === "transfer";
 }
 
 /** The users whose balance the operation may change; 0 stands for no user. */
@@ -70,10 +73,36 @@ export function usersOf(operation: PartnerOperation): readonly number[] {
       return [operation.change.userId];
     case "signup":
       return [operation.gifts.userId, operation.gifts.inviterId];
+    case "order":
+      return [operation.change.userId, operation.change.giverId, operation.change.inviterId];
+    case "transfer":
+      return [operation.order.fromId, operation.order.toId];
   }
 }
 
 /** The redemption code the operation may use up; 0 = none. */
 export function codeOf(operation: PartnerOperation): number {
   return operation.kind === "redeem" ? operation.order.redemptionId : 0;
+}
+
+/** The orders, payments and refunds that operations name: what each database has to load. */
+export function orderKeysOf(operations: readonly Operation[]): {
+  readonly orderNos: string[];
+  readonly instanceIds: number[];
+  readonly tradeNos: string[];
+  readonly refundNos: string[];
+  /** Whose periods of plans orders may change. */
+  readonly userIds: number[];
+} {
+  const changes = operations.flatMap((operation) => (operation.kind === "order" ? [operation.change] : []));
+  const proofs = changes.flatMap(({ act, event }) =>
+    "proof" in act ? [{ instanceId: event.instanceId, tradeNo: act.proof.tradeNo }] : [],
+  );
+  return {
+    orderNos: changes.map(({ orderNo }) => orderNo),
+    instanceIds: proofs.map(({ instanceId }) => instanceId),
+    tradeNos: proofs.map(({ tradeNo }) => tradeNo),
+    refundNos: changes.flatMap(({ act }) => ("refundNo" in act ? [act.refundNo] : [])),
+    userIds: changes.map(({ userId }) => userId),
+  };
 }

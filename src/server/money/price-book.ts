@@ -1,5 +1,5 @@
 // Which price a model has for a group: the operator's tables above the built-in ones, and what a name in no table costs. Keeps
-// what it found; it charges nothing.
+// what it found, until an option changes; it charges nothing.
 import { priceNames } from "#contract/price-names.ts";
 import { tierName } from "#contract/price-sheet.ts";
 import {
@@ -9,6 +9,10 @@ import {
   defaultTiers,
   tiersOf,
 } from "#contract/prices.ts";
+import type { Clock } from "#server/clock.ts";
+import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
+import type { Events } from "#server/events.ts";
+import type { Options } from "#server/options.ts";
 import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
 import { divide, exactText, multiply, parseRational } from "./rational.ts";
 
@@ -164,4 +168,47 @@ function tierRatio(
   if (builtInBase === undefined || builtInBase === 0) return String(builtIn);
   const proportion = divide(parseRational(builtIn), parseRational(builtInBase));
   return exactText(multiply(parseRational(changed), proportion));
+}
+
+/** How often it is logged of a model that it has no price. */
+const FALLBACK_AGAIN_MS = 3_600_000;
+
+/** The price book of the options, built again after each change of them. */
+export function livePrices({
+  options,
+  clock,
+  events,
+}: {
+  readonly options: Options;
+  readonly clock: Clock;
+  readonly events: Events;
+}): () => PriceBook {
+  const said = new ExpiringKeys();
+  const onFallback = (model: string) => {
+    const nowMs = clock.now();
+    if (said.get(model, { nowMs, longestMs: FALLBACK_AGAIN_MS }) !== undefined) return;
+    said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
+    events.pricedByFallback({ model });
+  };
+  const read = () => createPriceBook(tablesOf(options), onFallback);
+  let book = read();
+  options.onChange(() => {
+    book = read();
+  });
+  return () => book;
+}
+
+function tablesOf(options: Options): PriceTables {
+  return {
+    ModelRatio: options.get("ModelRatio"),
+    CompletionRatio: options.get("CompletionRatio"),
+    CacheRatio: options.get("CacheRatio"),
+    CacheWriteRatio: options.get("CacheWriteRatio"),
+    AudioRatio: options.get("AudioRatio"),
+    AudioCompletionRatio: options.get("AudioCompletionRatio"),
+    ImageRatio: options.get("ImageRatio"),
+    ImageCompletionRatio: options.get("ImageCompletionRatio"),
+    GroupRatio: options.get("GroupRatio"),
+    FallbackModelRatio: options.get("FallbackModelRatio"),
+  };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Fraction, recompute } from "#test/seeds/formula.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import {
   charge,
   createPrice,
@@ -86,7 +87,9 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-test("agrees with an exact oracle in 100,000 random cases", () => {
+const ROUNDS = rounds(10_000, 100_000);
+
+test(`agrees with an exact oracle in ${ROUNDS} random cases`, () => {
   const random = randomFrom(20_261_120);
   const below = (limit: number) => Math.floor(random() * limit);
   const ratio = () => {
@@ -95,7 +98,7 @@ test("agrees with an exact oracle in 100,000 random cases", () => {
     return (random() * 10 ** below(4)).toFixed(below(7));
   };
   const mismatches: unknown[] = [];
-  for (let round = 0; round < 100_000; round += 1) {
+  for (let round = 0; round < ROUNDS; round += 1) {
     const ratios = {
       modelRatio: ratio(),
       completionRatio: ratio(),
@@ -239,6 +242,8 @@ test("explains every kind of token that was charged, and no other", () => {
   expect(recompute(explain(used, model, charged))).toEqual({ claimed: charged, computed: charged });
 });
 
+const FORMULAS = rounds(4_000, 20_000);
+
 test("is a formula that gives the charge, grows with every count, and is within what was set aside", () => {
   const random = randomFrom(5);
   const below = (limit: number) => Math.floor(random() * limit);
@@ -262,7 +267,7 @@ test("is a formula that gives the charge, grows with every count, and is within 
     imageCompletionRatio: maybe(),
   });
   const faults: unknown[] = [];
-  for (let round = 0; round < 20_000; round += 1) {
+  for (let round = 0; round < FORMULAS; round += 1) {
     const tiers = below(3) === 0 ? [{ above: below(1000), price: createPrice(drawn()) }] : [];
     const model = createPrice(drawn(), tiers);
     const promptTokens = below(10 ** below(6));

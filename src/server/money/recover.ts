@@ -3,6 +3,8 @@
 import type { Db } from "#server/store/db.ts";
 import type { LedgerBackend } from "./backend.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { refsOf } from "./limit-row-codec.ts";
+import { holdsOf, partsOf } from "./row-codec.ts";
 
 /** Reservations read at once. */
 const PAGE = 1_000;
@@ -28,6 +30,8 @@ export async function recoverDead(deps: {
           tokenId: orphan.token_id,
           channelId: orphan.channel_id,
           deadNode: orphan.node,
+          limits: refsOf(holdsOf(orphan.holds)),
+          plans: partsOf(orphan.holds).map(({ periodId }) => periodId),
         }),
       ),
     );
@@ -76,7 +80,7 @@ export function watchDead(deps: {
 function findOrphans(db: Db, node: string, after: string) {
   return db
     .selectFrom("reservations")
-    .select(["request_id", "user_id", "token_id", "channel_id", "node"])
+    .select(["request_id", "user_id", "token_id", "channel_id", "node", "holds"])
     .where("request_id", ">", after)
     .where("node", "!=", node)
     .where("node", "not in", db.selectFrom("nodes").select("node"))

@@ -2,8 +2,10 @@
 import type { Selectable } from "kysely";
 import type { NewLog } from "#server/store/logs.ts";
 import type { LedgerTable, ReservationsTable, TokensTable, UsersTable } from "#server/store/tables.ts";
+import type { PlanPart } from "./plan-rows.ts";
 import type {
   Booked,
+  Hold,
   HourSums,
   LedgerEntry,
   Reservation,
@@ -20,18 +22,27 @@ export type UserRow = Pick<
 >;
 
 export const TOKEN_COLUMNS =
-  "id, user_id, name, status, unlimited_quota, expired_time, deleted_at, accessed_time, remain_quota, used_quota";
+  "id, user_id, wallet_id, name, status, unlimited_quota, expired_time, deleted_at, accessed_time, remain_quota, used_quota";
 export type TokenRow = Omit<
   Selectable<TokensTable>,
-  "key_hash" | "key_sealed" | "created_time" | "models" | "subnet"
+  | "key_hash"
+  | "key_sealed"
+  | "key_hint"
+  | "created_time"
+  | "models"
+  | "subnet"
+  | "tags"
+  | "metadata"
+  | "made_by"
 >;
 
 export const RESERVATION_COLUMNS =
   "request_id, user_id, token_id, channel_id, amount, seen_charge, seen_prompt_tokens, seen_completion_tokens, model_name, " +
-  "created_at, node, token_limited";
-export type ReservationRow = Selectable<ReservationsTable>;
+  "created_at, node, token_limited, holds";
+export type ReservationRow = Omit<Selectable<ReservationsTable>, "plan_amount">;
 
-export const BOOKED_COLUMNS = "request_id, kind, amount, shortfall";
+/** A call that plans paid for cost what they paid too. */
+export const BOOKED_COLUMNS = "request_id, kind, amount - plan_amount AS amount, shortfall";
 export type BookedRow = Pick<Selectable<LedgerTable>, "request_id" | "kind" | "amount" | "shortfall">;
 
 export function userBook(row: UserRow): UserBook {
@@ -49,6 +60,7 @@ export function tokenBook(row: TokenRow): TokenBook {
   return {
     id: row.id,
     userId: row.user_id,
+    payerId: row.wallet_id === 0 ? row.user_id : row.wallet_id,
     name: row.name,
     status: row.status,
     isUnlimited: row.unlimited_quota === 1,
@@ -69,12 +81,62 @@ export function reservationBook(row: ReservationRow): Reservation {
     createdAt: row.created_at,
     node: row.node,
     isTokenLimited: row.token_limited === 1,
+    holds: holdsOf(row.holds),
+    parts: partsOf(row.holds),
     amount: BigInt(row.amount),
     channelId: row.channel_id,
     seenCharge: BigInt(row.seen_charge),
     seenPromptTokens: row.seen_prompt_tokens,
     seenCompletionTokens: row.seen_completion_tokens,
   };
+}
+
+/** What a call takes of a plan begins so among its holds. */
+const PART = "p";
+
+/** Reads `limit.holder.start.kind.slice`, by spaces: what `holdsText` wrote of limits. */
+export function holdsOf(text: string): readonly Hold[] {
+  if (text === "") return [];
+  const holds = text.split(" ").filter((part) => !part.startsWith(PART));
+  return holds.map((part) => {
+    const [limitId = "0", holder = "0", start = "0", kind, slice = "0"] = part.split(".");
+    return {
+      limitId: Number(limitId),
+      holder: Number(holder),
+      start: Number(start),
+      isCalls: kind === "c",
+      slice: Number(slice),
+    };
+  });
+}
+
+/** Reads `pPERIOD.amount` and, from the third place on, the kind and the start of each window: what `holdsText` wrote of plans. */
+export function partsOf(text: string): readonly PlanPart[] {
+  if (!text.includes(PART)) return NO_PARTS;
+  const parts = text.split(" ").filter((part) => part.startsWith(PART));
+  return parts.map((part) => {
+    const [period = "0", amount = "0", ...windows] = part.slice(PART.length).split(".");
+    return { periodId: Number(period), amount: BigInt(amount), windows: windows.map(windowName) };
+  });
+}
+
+const NO_PARTS: readonly PlanPart[] = [];
+
+function windowName(text: string): PlanPart["windows"][number] {
+  const [kind = "", start = "0"] = text.split(":");
+  // Written by `holdsText` alone.
+  return { kind: kind as PlanPart["windows"][number]["kind"], start: Number(start) };
+}
+
+export function holdsText(holds: readonly Hold[] = [], parts: readonly PlanPart[] = []): string {
+  if (holds.length === 0 && parts.length === 0) return "";
+  const limits = holds.map(({ limitId, holder, start, isCalls, slice }) =>
+    [limitId, holder, start, isCalls ? "c" : "q", slice].join("."),
+  );
+  const plans = parts.map(({ periodId, amount, windows }) =>
+    [PART + periodId, amount, ...windows.map(({ kind, start }) => `${kind}:${start}`)].join("."),
+  );
+  return [...limits, ...plans].join(" ");
 }
 
 export function bookedEntry(row: BookedRow): Booked {
@@ -160,6 +222,7 @@ export const RESERVATION_SHEET: Sheet<Reservation> = {
     ["created_at", "int"],
     ["node", "text"],
     ["token_limited", "int"],
+    ["holds", "text"],
   ],
   values: (held) => [
     ...SEEN_SHEET.values(held),
@@ -169,6 +232,7 @@ export const RESERVATION_SHEET: Sheet<Reservation> = {
     held.createdAt,
     held.node,
     held.isTokenLimited ? 1 : 0,
+    holdsText(held.holds, held.parts),
   ],
 };
 
@@ -186,6 +250,7 @@ export const LEDGER_SHEET: Sheet<LedgerEntry> = {
     ["shortfall", "count"],
     ["actor_id", "int"],
     ["detail", "text"],
+    ["holds", "text"],
   ],
   values: (entry) => [
     entry.createdAt,
@@ -199,6 +264,7 @@ export const LEDGER_SHEET: Sheet<LedgerEntry> = {
     toNumber(entry.shortfall),
     entry.actorId,
     entry.detail,
+    holdsText(entry.holds, entry.parts),
   ],
 };
 
@@ -224,6 +290,8 @@ export const LOG_SHEET: Sheet<NewLog> = {
     ["is_stream", "int"],
     ["estimated", "int"],
     ["trail", "text"],
+    ["key_id", "int"],
+    ["member_id", "int"],
   ],
   values: (log) => [
     log.user_id,
@@ -245,6 +313,8 @@ export const LOG_SHEET: Sheet<NewLog> = {
     log.is_stream,
     log.estimated,
     log.trail,
+    log.key_id ?? 0,
+    log.member_id ?? 0,
   ],
 };
 

@@ -1,6 +1,9 @@
 // The rows that one group of operations works on, as the rules see them: loaded before, stored after. No SQL here.
+import type { LimitWindow } from "#contract/limit-words.ts";
 import type { NewLog } from "#server/store/logs.ts";
 import type { LogSumsTable } from "#server/store/tables.ts";
+import type { EventEntry, OrderBook, RefundBook } from "./order-rows.ts";
+import type { PeriodBook, PlanPart } from "./plan-rows.ts";
 
 export interface UserBook {
   readonly id: number;
@@ -13,7 +16,10 @@ export interface UserBook {
 
 export interface TokenBook {
   readonly id: number;
+  /** The person. */
   readonly userId: number;
+  /** The account that pays for its calls: the person's, or that of a team (requirements O01). */
+  readonly payerId: number;
   readonly name: string;
   status: number;
   readonly isUnlimited: boolean;
@@ -25,6 +31,87 @@ export interface TokenBook {
   usedQuota: bigint;
 }
 
+/** A limit that is counted by window, as it is set now. */
+export interface LimitBook {
+  readonly id: number;
+  /** Calls are counted, not quota. */
+  readonly isCalls: boolean;
+  readonly amount: bigint;
+  readonly window: LimitWindow;
+  /** Day of the month on which months begin. */
+  readonly anchor: number;
+  /** It is counted, and refuses nothing. */
+  readonly isSoft: boolean;
+  /** So much more until `boostUntil`, seconds. */
+  readonly boostAmount: bigint;
+  readonly boostUntil: number;
+  /** Seconds; what was counted before by another window or for other models does not count. */
+  readonly since: number;
+}
+
+/** What a limit has counted in one window, of one holder. */
+export interface WindowBook {
+  readonly limitId: number;
+  /** The user, for a limit of each member of a group; 0 = the limit has one count. */
+  readonly holder: number;
+  /** Seconds. */
+  readonly start: number;
+  /** All that was ever booked here. */
+  spent: bigint;
+  reserved: bigint;
+  /** Only of a rolling window: what was booked in each of its steps, by the step's start. */
+  slices: Map<number, bigint>;
+  /** The newest of its limit and holder. */
+  isCurrent: boolean;
+}
+
+/** What a reservation has set aside in a window: its amount, or one call. */
+export interface Hold {
+  readonly limitId: number;
+  readonly holder: number;
+  readonly start: number;
+  readonly isCalls: boolean;
+  /** The step of a rolling window that it was reserved in; 0 = it does not roll. */
+  readonly slice: number;
+}
+
+/** What the operations name of limits; all empty where nobody is limited. */
+export interface LimitBooks {
+  readonly rules: Map<number, LimitBook>;
+  /** By `windowKey`. */
+  readonly windows: Map<string, WindowBook>;
+  /** The newest window by `holderKey`. */
+  readonly current: Map<string, WindowBook>;
+}
+
+export function noLimits(): LimitBooks {
+  return { rules: new Map(), windows: new Map(), current: new Map() };
+}
+
+/** What is counted by a limit: itself, or one of its holders. */
+export interface LimitRef {
+  readonly limitId: number;
+  readonly holder: number;
+}
+
+export function holderKey({ limitId, holder }: LimitRef): string {
+  return `${limitId} ${holder}`;
+}
+
+export function windowKey({
+  limitId,
+  holder,
+  start,
+}: Pick<WindowBook, "limitId" | "holder" | "start">): string {
+  return `${limitId} ${holder} ${start}`;
+}
+
+/** Adds a window that was loaded. */
+export function addWindow(limits: LimitBooks, book: WindowBook): void {
+  limits.windows.set(windowKey(book), book);
+  if (book.isCurrent) limits.current.set(holderKey(book), book);
+}
+
 export interface Reservation {
   readonly requestId: string;
   readonly userId: number;
@@ -34,6 +121,10 @@ export interface Reservation {
   readonly node: string;
   /** The amount is set aside from the token too. */
   readonly isTokenLimited: boolean;
+  /** The windows that the amount is set aside in too; they are settled there, whatever is configured meanwhile. */
+  readonly holds: readonly Hold[];
+  /** What plans have set aside of `amount`; the wallet has the rest. */
+  readonly parts: readonly PlanPart[];
   amount: bigint;
   channelId: number;
   seenCharge: bigint;
@@ -44,16 +135,18 @@ export interface Reservation {
 /** A ledger entry that carries a natural key already used. */
 export interface Booked {
   readonly kind: string;
-  /** Signed change of what the user owns. */
+  /** Signed change of what the user owns, in the wallet and in plans. */
   readonly amount: bigint;
   readonly shortfall: bigint;
 }
 
-/** What the partner plan owes a user, loaded for the operations that need it. */
+/** What the partner plan owes a user, and what the user owes, loaded for the operations that need it. */
 export interface CommissionBook {
   readonly userId: number;
   /** Millionths of a yuan. */
   micro: bigint;
+  /** Quota that a refund or dispute could not take. */
+  debt: bigint;
 }
 
 /** A redemption code. */
@@ -79,6 +172,9 @@ export interface LedgerEntry {
   readonly shortfall: bigint;
   readonly actorId: number;
   readonly detail: string;
+  /** The windows of limits it was counted in; absent = none. */
+  readonly holds?: readonly Hold[];
+  readonly parts?: readonly PlanPart[];
 }
 
 /** An entry of the partner plan: it names a code, or changes a commission. */
@@ -87,6 +183,13 @@ export interface PartnerEntry extends LedgerEntry {
   readonly redemptionId: number;
   /** Signed, millionths of a yuan. */
   readonly yuanMicro: bigint;
+}
+
+/** A call's entry with the part that plans paid, or the part of one plan. */
+export interface PlanEntry extends LedgerEntry {
+  readonly planAmount: bigint;
+  /** 0 = the call as a whole. */
+  readonly periodId: number;
 }
 
 /** What calls of one hour come to. */
@@ -110,6 +213,10 @@ export interface RollupPart extends HourSums {
   readonly tokenName: string;
   readonly modelName: string;
   readonly channelId: number;
+  /** Sums of the keys of a channel that has several. */
+  keys?: Map<number, HourSums>;
+  /** Sums of the members of a team, where the user is its wallet. */
+  members?: Map<number, HourSums>;
 }
 
 export interface Books {
@@ -123,12 +230,27 @@ export interface Books {
   readonly commissions: Map<number, CommissionBook>;
   /** Redemption codes by id, of those the operations name. */
   readonly codes: Map<number, CodeBook>;
+  /** By order number, of those the operations name. */
+  readonly orders: Map<string, OrderBook>;
+  /** Order numbers by `tradeKey`, of the payments the operations name. */
+  readonly trades: Map<string, string>;
+  /** By refund number, of those the operations name. */
+  readonly refunds: Map<string, RefundBook>;
+  readonly limits: LimitBooks;
+  /** Periods of plans by id: of those that calls name, and of users whose orders change. */
+  readonly periods: Map<number, PeriodBook>;
 }
 
 /** What the rules changed, to be stored in the same transaction. */
 export interface Changes {
   readonly users: Set<UserBook>;
   readonly tokens: Set<TokenBook>;
+  readonly windows: Set<WindowBook>;
+  readonly periods: Set<PeriodBook>;
+  readonly newPeriods: PeriodBook[];
+  /** Reservations whose parts in plans changed. */
+  readonly planned: Set<Reservation>;
+  readonly planLedger: PlanEntry[];
   /** Channel id → quota used more. */
   readonly channels: Map<number, bigint>;
   readonly inserted: Set<Reservation>;
@@ -137,6 +259,9 @@ export interface Changes {
   readonly ledger: LedgerEntry[];
   readonly commissions: Set<CommissionBook>;
   readonly codes: Set<CodeBook>;
+  readonly orders: Set<OrderBook>;
+  readonly refunds: Set<RefundBook>;
+  readonly orderEvents: EventEntry[];
   readonly partnerLedger: PartnerEntry[];
   readonly logs: NewLog[];
   /** Keyed by names that contain all dimensions. */
@@ -147,6 +272,11 @@ export function noChanges(): Changes {
   return {
     users: new Set(),
     tokens: new Set(),
+    windows: new Set(),
+    periods: new Set(),
+    newPeriods: [],
+    planned: new Set(),
+    planLedger: [],
     channels: new Map(),
     inserted: new Set(),
     updated: new Set(),
@@ -154,6 +284,9 @@ export function noChanges(): Changes {
     ledger: [],
     commissions: new Set(),
     codes: new Set(),
+    orders: new Set(),
+    refunds: new Set(),
+    orderEvents: [],
     partnerLedger: [],
     logs: [],
     rollups: new Map(),
@@ -162,7 +295,14 @@ export function noChanges(): Changes {
 
 /** A stored number that is not what the ledger says. */
 export interface Mismatch {
-  readonly table: "users" | "tokens" | "channels" | "redemptions";
+  readonly table:
+    | "users"
+    | "tokens"
+    | "channels"
+    | "redemptions"
+    | "orders"
+    | "limit_windows"
+    | "plan_periods";
   readonly id: number;
   readonly column: string;
   readonly stored: number;

@@ -2,7 +2,9 @@
 
 import type { Booking, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
-import type { Books, Changes, Reservation, TokenBook, UserBook } from "./rows.ts";
+import type { Books, Changes, LedgerEntry, PlanEntry, Reservation, TokenBook, UserBook } from "./rows.ts";
+import { bookHolds } from "./rules-limits.ts";
+import { bookParts, type PlanBooking } from "./rules-plans.ts";
 import { addCall } from "./rules-sums.ts";
 import { LogType, TokenStatus } from "./states.ts";
 
@@ -27,11 +29,17 @@ function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
+function atLeast0(amount: bigint): bigint {
+  return amount > 0n ? amount : 0n;
+}
+
 export interface Bill {
   readonly requestId: string;
   readonly reservation: Reservation | undefined;
   readonly tokenId: number;
   readonly channelId: number;
+  /** Absent = the channel has one key, or it is not known. */
+  readonly keyId?: number;
   readonly charge: bigint;
   readonly usage: Usage;
   readonly modelName: string;
@@ -46,12 +54,10 @@ export function book(desk: Desk, user: UserBook, bill: Bill): Booking {
   const isLimited = bill.reservation
     ? bill.reservation.isTokenLimited
     : token !== undefined && !token.isUnlimited;
-  let payable = user.quota + held;
-  if (token && isLimited) payable = min(payable, token.remainQuota + held);
-  const charged = min(bill.charge, payable > 0n ? payable : 0n);
+  const most = token && isLimited ? min(bill.charge, atLeast0(token.remainQuota + held)) : bill.charge;
+  const { charged, plan } = pay(desk, user, { reservation: bill.reservation, most });
   const booking = { charged, shortfall: min(bill.charge - charged, MAX_AMOUNT) };
 
-  user.quota += held - charged;
   user.usedQuota += charged;
   user.requestCount += 1;
   desk.changes.users.add(user);
@@ -63,15 +69,36 @@ export function book(desk: Desk, user: UserBook, bill: Bill): Booking {
     exhaustToken(token);
     desk.changes.tokens.add(token);
   }
-  if (bill.reservation) close(desk, bill.reservation);
-  record(desk, { bill, user, token, booking, tokenAmount: token && isLimited ? -charged : 0n });
+  if (bill.reservation) {
+    if (bill.reservation.holds.length > 0) bookHolds(desk, bill.reservation, charged);
+    close(desk, bill.reservation);
+  }
+  record(desk, { bill, user, token, booking, plan, tokenAmount: token && isLimited ? -charged : 0n });
   return booking;
+}
+
+/** Takes what plans and, behind them, the wallet can pay; what the reservation held beyond it is free again. */
+function pay(
+  desk: Desk,
+  user: UserBook,
+  { reservation, most }: { reservation: Reservation | undefined; most: bigint },
+): { charged: bigint; plan: PlanBooking | undefined } {
+  if (reservation !== undefined && reservation.parts.length > 0) {
+    const plan = bookParts(desk, user, reservation, most);
+    user.quota += plan.walletHeld - plan.wallet;
+    return { charged: plan.charged, plan };
+  }
+  const held = reservation?.amount ?? 0n;
+  const charged = min(most, atLeast0(user.quota + held));
+  user.quota += held - charged;
+  return { charged, plan: undefined };
 }
 
 /** Takes a reservation off the books. */
 export function close(desk: Desk, reservation: Reservation): void {
   desk.reservations.delete(reservation.requestId);
   desk.changes.updated.delete(reservation);
+  desk.changes.planned.delete(reservation);
   // One that was made in this very group was never stored.
   if (!desk.changes.inserted.delete(reservation)) desk.changes.deleted.add(reservation);
 }
@@ -95,36 +122,44 @@ interface Paid {
   readonly user: UserBook;
   readonly token: TokenBook | undefined;
   readonly booking: Booking;
+  /** undefined = the wallet paid all of it. */
+  readonly plan: PlanBooking | undefined;
   readonly tokenAmount: bigint;
 }
 
 /** Ledger entry, visible log, channel counter and the sums of the hour. */
-function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): void {
+function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: Paid): void {
   const { changes, nowSec } = desk;
   const { charged, shortfall } = booking;
+  // The team pays, and knows for whom.
+  const memberId = token === undefined || token.userId === user.id ? 0 : token.userId;
   const entry = {
     createdAt: nowSec,
     kind: "consume",
     userId: user.id,
     tokenId: bill.tokenId,
     channelId: bill.channelId,
-    amount: -charged,
+    amount: plan ? -plan.wallet : -charged,
     tokenAmount,
     requestId: bill.requestId,
     shortfall,
-    actorId: user.id,
+    actorId: memberId === 0 ? user.id : memberId,
     detail: bill.modelName,
+    ...(bill.reservation && bill.reservation.holds.length > 0 && { holds: bill.reservation.holds }),
   };
-  changes.ledger.push(entry);
+  if (plan) changes.planLedger.push(...planEntries(entry, plan));
+  else changes.ledger.push(entry);
   // Not the entry itself: what is booked is remembered for many groups.
-  desk.booked.set(bill.requestId, { kind: entry.kind, amount: entry.amount, shortfall });
+  desk.booked.set(bill.requestId, { kind: entry.kind, amount: -charged, shortfall });
   if (bill.channelId !== 0) {
     changes.channels.set(bill.channelId, (changes.channels.get(bill.channelId) ?? 0n) + charged);
   }
   const { modelName, channelId, usage } = bill;
   const { promptTokens, completionTokens } = usage;
   const tokenName = token?.name ?? "";
-  const call = { userId: user.id, tokenName, modelName, channelId, charged, promptTokens, completionTokens };
+  const { keyId = 0 } = bill;
+  const tokens = { promptTokens, completionTokens };
+  const call = { userId: user.id, tokenName, modelName, channelId, keyId, memberId, charged, ...tokens };
   addCall(changes.rollups, call, nowSec);
   if (!bill.log) return;
   changes.logs.push({
@@ -142,5 +177,26 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
     cached_tokens: bill.usage.cachedTokens,
     channel_id: bill.channelId,
     request_id: bill.requestId,
+    key_id: keyId,
+    member_id: memberId,
   });
+}
+
+/** The call's entry, which names what plans paid in all, and one entry for each of them. */
+function planEntries(entry: LedgerEntry, { charged, wallet, parts }: PlanBooking): PlanEntry[] {
+  return [
+    { ...entry, planAmount: charged - wallet, periodId: 0 },
+    ...parts.map((part) => ({
+      ...entry,
+      kind: "plan-consume",
+      requestId: `${entry.requestId}/plan/${part.periodId}`,
+      amount: 0n,
+      tokenAmount: 0n,
+      shortfall: 0n,
+      holds: [],
+      parts: [part],
+      planAmount: part.amount,
+      periodId: part.periodId,
+    })),
+  ];
 }

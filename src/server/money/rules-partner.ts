@@ -1,5 +1,6 @@
 // Codes, gifts, invitations and commission (requirements W17, B9). Pure, part of rules.ts: all that an order brings to any user
 // is decided and booked here at once, so that it is stored in one transaction or not at all.
+import type { QuotaDisplay } from "#contract/quota.ts";
 import { partnerRates, yuanText } from "#contract/yuan.ts";
 import type {
   CommissionChange,
@@ -71,7 +72,8 @@ function judge(desk: Desk, order: RedeemOrder): Parties | LocalError {
   return fits(desk, parties) ? parties : "too_large";
 }
 
-function enabled(desk: Desk, userId: number): UserBook | undefined {
+/** A user who may earn: deleted and banned ones do not. */
+export function enabled(desk: Desk, userId: number): UserBook | undefined {
   const user = desk.users.get(userId);
   return user?.status === UserStatus.enabled ? user : undefined;
 }
@@ -87,7 +89,7 @@ function fits(desk: Desk, { user, code, giver, gift, inviter, commission }: Part
 }
 
 /** The stored commission of a user that an operation names. */
-function commissionBook(desk: Desk, { id }: UserBook): CommissionBook {
+export function commissionBook(desk: Desk, { id }: UserBook): CommissionBook {
   const known = desk.commissions.get(id);
   if (!known) throw new Error(`the commission of user ${id} was not loaded`);
   return known;
@@ -110,6 +112,7 @@ function book(desk: Desk, order: RedeemOrder, parties: Parties): void {
     tellGift(desk, user, `使用礼品码，额外获得 ${text(gift)}`, gift);
     tellGift(desk, giver, `礼品码被使用，获得 ${text(gift)}`, gift);
   }
+  payDebt(desk, user, { operationId: order.operationId, display: order.display });
   if (inviter && commission > 0n) {
     commissionBook(desk, inviter).micro += commission;
     desk.changes.commissions.add(commissionBook(desk, inviter));
@@ -124,28 +127,48 @@ function book(desk: Desk, order: RedeemOrder, parties: Parties): void {
   }
 }
 
-function tellGift(desk: Desk, user: UserBook, content: string, gift: bigint): void {
+/** Whatever comes in pays first what a refund or dispute could not take (requirements Y36). */
+export function payDebt(
+  desk: Desk,
+  user: UserBook,
+  { operationId, display }: { readonly operationId: string; readonly display: QuotaDisplay },
+): void {
+  const book = commissionBook(desk, user);
+  const paid = book.debt < user.quota ? book.debt : user.quota;
+  if (paid <= 0n) return;
+  book.debt -= paid;
+  desk.changes.commissions.add(book);
+  credit(desk, user, { kind: "debt", operationId: `${operationId}/debt`, actorId: user.id, amount: -paid });
+  const content = `偿还此前退款或拒付的欠额 ${amountText(paid, display)}`;
+  note(desk, user, { type: LogType.system, content, quota: 0n });
+}
+
+/** A log entry about a gift, when there is one. */
+export function tellGift(desk: Desk, user: UserBook, content: string, gift: bigint): void {
   if (gift > 0n) note(desk, user, { type: LogType.system, content, quota: gift });
 }
 
-interface EntryParts {
+export interface EntryParts {
   readonly kind: string;
   readonly operationId: string;
   readonly actorId: number;
   readonly amount?: bigint;
   readonly yuanMicro?: bigint;
+  /** What was to be taken and was not there. */
+  readonly shortfall?: bigint;
   readonly redemptionId?: number;
   readonly detail?: string;
 }
 
 /** Adds quota and its entry. */
-function credit(desk: Desk, user: UserBook, parts: EntryParts & { readonly amount: bigint }): void {
+export function credit(desk: Desk, user: UserBook, parts: EntryParts & { readonly amount: bigint }): void {
   user.quota += parts.amount;
   desk.changes.users.add(user);
   entry(desk, user, parts);
 }
 
-function entry(desk: Desk, user: UserBook, parts: EntryParts): void {
+/** Writes an entry without touching a balance. */
+export function entry(desk: Desk, user: UserBook, parts: EntryParts): void {
   const { kind, operationId, actorId, amount = 0n, yuanMicro = 0n, redemptionId = 0, detail = "" } = parts;
   const written = {
     createdAt: desk.nowSec,
@@ -156,7 +179,7 @@ function entry(desk: Desk, user: UserBook, parts: EntryParts): void {
     amount,
     tokenAmount: 0n,
     requestId: operationId,
-    shortfall: 0n,
+    shortfall: parts.shortfall ?? 0n,
     actorId,
     detail,
     redemptionId,

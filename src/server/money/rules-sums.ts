@@ -17,6 +17,10 @@ export interface BookedCall {
   readonly charged: bigint;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** Of a channel with several keys; 0 = it has one. */
+  readonly keyId: number;
+  /** The person, where a team pays; 0 = the user is. */
+  readonly memberId: number;
 }
 
 /** Adds a call to the sums of its hour. */
@@ -26,6 +30,30 @@ export function addCall(rollups: Rollups, call: BookedCall, createdSec: number):
   part.promptTokens += call.promptTokens;
   part.completionTokens += call.completionTokens;
   part.requests += 1;
+  if (call.keyId !== 0) addKey(part, call);
+  if (call.memberId !== 0) addMember(part, call);
+}
+
+/** Adds a call to the sums of its key within a part. */
+function addKey(part: RollupPart, call: BookedCall): void {
+  part.keys ??= new Map();
+  addWithin(part.keys, call.keyId, onceOf(part.hour, call));
+}
+
+/** Adds a call to the sums of who called within a part. */
+function addMember(part: RollupPart, call: BookedCall): void {
+  part.members ??= new Map();
+  addWithin(part.members, call.memberId, onceOf(part.hour, call));
+}
+
+function onceOf(hour: number, { charged, promptTokens, completionTokens }: BookedCall): HourSums {
+  return { hour, quota: charged, promptTokens, completionTokens, requests: 1 };
+}
+
+function addWithin(all: Map<number, HourSums>, id: number, more: HourSums): void {
+  const sums = all.get(id) ?? noSums(more.hour);
+  all.set(id, sums);
+  addPart(sums, more);
 }
 
 /** Where a call belongs; a new part when there is none. */
@@ -50,8 +78,15 @@ function partOf(rollups: Rollups, call: BookedCall, hour: number): RollupPart {
 export function addRollups(all: Rollups, more: ReadonlyMap<string, RollupPart>): void {
   for (const [name, part] of more) {
     const known = all.get(name);
-    if (known) addPart(known, part);
-    else all.set(name, part);
+    if (known === undefined) all.set(name, part);
+    else {
+      addPart(known, part);
+      for (const name of ["keys", "members"] as const)
+        for (const [id, sums] of part[name] ?? []) {
+          known[name] ??= new Map();
+          addWithin(known[name], id, sums);
+        }
+    }
   }
 }
 
@@ -60,11 +95,11 @@ export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
   const sums = new Map<string, SumPart>();
   for (const part of rollups) {
     const { userId, tokenName, modelName, channelId, hour } = part;
-    const addAlong = (dimension: SumPart["dimension"], key: string) => {
+    const addAlong = (dimension: SumPart["dimension"], key: string, more: HourSums = part) => {
       const name = `${hour}\n${dimension}\n${key}`;
       const sum = sums.get(name) ?? { dimension, key, ...noSums(hour) };
       sums.set(name, sum);
-      addPart(sum, part);
+      addPart(sum, more);
     };
     addAlong("all", "");
     addAlong("user", String(userId));
@@ -72,6 +107,8 @@ export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
     addAlong("model", modelName);
     addAlong("channel", String(channelId));
     addAlong("model-channel", `${modelName}\n${channelId}`);
+    for (const [keyId, sums] of part.keys ?? []) addAlong("key", String(keyId), sums);
+    for (const [id, sums] of part.members ?? []) addAlong("member", `${userId} ${id}`, sums);
   }
   return sums.values();
 }

@@ -1,9 +1,9 @@
 // What operations through the ledger cannot reach: several steps of one call in one group, and rows that are missing.
 import { expect, test } from "vitest";
 import type { Operation } from "./operations.ts";
-import type { Books, Reservation } from "./rows.ts";
+import { type Books, noLimits, type Reservation } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
-import { addCall, sumsOf } from "./rules-sums.ts";
+import { addCall, addRollups, type Rollups, sumsOf } from "./rules-sums.ts";
 
 const parties = { requestId: "r", userId: 1, tokenId: 2 };
 const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
@@ -17,6 +17,7 @@ function books(change: Partial<Books> = {}): Books {
         {
           id: 2,
           userId: 1,
+          payerId: 1,
           name: "t",
           status: 1,
           isUnlimited: false,
@@ -32,6 +33,11 @@ function books(change: Partial<Books> = {}): Books {
     booked: new Map(),
     commissions: new Map(),
     codes: new Map(),
+    orders: new Map(),
+    trades: new Map(),
+    refunds: new Map(),
+    limits: noLimits(),
+    periods: new Map(),
     ...change,
   };
 }
@@ -42,6 +48,8 @@ const held: Reservation = {
   createdAt: 0,
   node: "dead",
   isTokenLimited: true,
+  holds: [],
+  parts: [],
   amount: 10n,
   channelId: 0,
   seenCharge: 0n,
@@ -188,8 +196,42 @@ test("an operation that is none is a mistake, not silence", () => {
   );
 });
 
+test("calls with keys are summed by key too, whichever parts they are in", () => {
+  const call = { userId: 1, memberId: 0, channelId: 2, tokenName: "t", promptTokens: 2, completionTokens: 3 };
+  const one: Rollups = new Map();
+  addCall(one, { ...call, keyId: 7, charged: 10n, modelName: "a" }, 1);
+  addCall(one, { ...call, keyId: 8, charged: 5n, modelName: "a" }, 1);
+  addCall(one, { ...call, keyId: 0, charged: 1n, modelName: "a" }, 1);
+  const other: Rollups = new Map();
+  addCall(other, { ...call, keyId: 7, charged: 100n, modelName: "a" }, 2);
+  addCall(other, { ...call, keyId: 7, charged: 1_000n, modelName: "b" }, 3);
+  addRollups(one, other);
+  const byKey = [...sumsOf(one.values())].filter(({ dimension }) => dimension === "key");
+  expect(byKey.map(({ key, quota, requests }) => [key, quota, requests])).toEqual([
+    ["7", 1_110n, 3],
+    ["8", 5n, 1],
+  ]);
+});
+
+test("calls of a team are summed by member too, whichever parts they are in", () => {
+  const call = { userId: 9, keyId: 0, channelId: 2, tokenName: "t", promptTokens: 2, completionTokens: 3 };
+  const one: Rollups = new Map();
+  addCall(one, { ...call, memberId: 4, charged: 10n, modelName: "a" }, 1);
+  addCall(one, { ...call, memberId: 5, charged: 5n, modelName: "a" }, 1);
+  const other: Rollups = new Map();
+  addCall(other, { ...call, memberId: 4, charged: 100n, modelName: "a" }, 2);
+  addCall(other, { ...call, memberId: 4, charged: 1_000n, modelName: "b" }, 3);
+  addRollups(one, other);
+  const byMember = [...sumsOf(one.values())].filter(({ dimension }) => dimension === "member");
+  expect(byMember.map(({ key, quota, requests }) => [key, quota, requests])).toEqual([
+    ["9 4", 1_110n, 3],
+    ["9 5", 5n, 1],
+  ]);
+});
+
 test("calls whose names have line breaks are summed up apart", () => {
-  const call = { userId: 1, channelId: 2, charged: 1n, promptTokens: 1, completionTokens: 1 };
+  const tokens = { promptTokens: 1, completionTokens: 1 };
+  const call = { userId: 1, memberId: 0, channelId: 2, keyId: 0, charged: 1n, ...tokens };
   const rollups = new Map();
   addCall(rollups, { ...call, modelName: "a\nb", tokenName: "c" }, 1);
   addCall(rollups, { ...call, modelName: "a", tokenName: "b\nc" }, 1);

@@ -12,8 +12,12 @@ import {
   type UserBook,
 } from "./rows.ts";
 import { balanceFault, book, close, type Desk, exhaustToken, reviveToken } from "./rules-booking.ts";
+import { extendHolds, holdAll, judgeLimits, releaseHolds } from "./rules-limits.ts";
 import { amountText, noteChange } from "./rules-notes.ts";
+import { changeOrder } from "./rules-orders.ts";
 import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
+import { extendParts, fund, furtherShares, holdParts, releaseParts, walletHeld } from "./rules-plans.ts";
+import { transfer } from "./rules-transfer.ts";
 import { TokenStatus, UserStatus } from "./states.ts";
 
 type Of<Kind extends Operation["kind"]> = Extract<Operation, { kind: Kind }>;
@@ -54,15 +58,19 @@ function apply(desk: Desk, operation: Operation): Outcome {
     case "signup":
       grantSignup(desk, operation.gifts, operation.requestId);
       return { kind: "signup" };
+    case "order":
+      return { kind: "order", verdict: changeOrder(desk, operation.change) };
+    case "transfer":
+      return { kind: "transfer", transferred: transfer(desk, operation.order) };
     default:
       // A journal of another program could hold one.
       throw new Error(`unknown operation ${JSON.stringify(operation satisfies never)}`);
   }
 }
 
-/** What happens to a call, as opposed to a change by hand or by a code. */
-export function isOfCall({ kind }: Operation): boolean {
-  return kind !== "adjust" && kind !== "redeem" && kind !== "commission" && kind !== "signup";
+/** What happens to a call, as opposed to a change by hand, by a code or by a payment. */
+export function isOfCall({ kind }: Pick<Operation, "kind">): boolean {
+  return !["adjust", "redeem", "commission", "signup", "order", "transfer"].includes(kind);
 }
 
 /**
@@ -93,11 +101,14 @@ function judge(
 ): ReserveVerdict {
   if (user?.status !== UserStatus.enabled) return "user_disabled";
   if (order.tokenId !== 0) {
-    if (!token || token.userId !== user.id || !isUsable(desk, token)) return "token_unusable";
+    if (!token || token.payerId !== user.id || !isUsable(desk, token)) return "token_unusable";
     if (token.status === TokenStatus.exhausted) return "token_quota";
   }
-  if (user.quota < order.amount) return "user_quota";
-  return token && !token.isUnlimited && token.remainQuota < order.amount ? "token_quota" : "reserved";
+  const funding = order.plans && fund(desk, order, order.plans);
+  if (funding?.refusal) return funding.refusal;
+  if (user.quota < (funding?.wallet ?? order.amount)) return "user_quota";
+  if (token && !token.isUnlimited && token.remainQuota < order.amount) return "token_quota";
+  return order.limits === undefined ? "reserved" : (judgeLimits(desk, order) ?? "reserved");
 }
 
 /** Whether a token may be used, apart from its quota; sets one to expired whose time has just run out (requirements B4). */
@@ -110,9 +121,14 @@ function isUsable(desk: Desk, token: TokenBook): boolean {
   return false;
 }
 
+/** Of most calls. */
+const NO_HOLDS: Reservation["holds"] = [];
+const NO_PARTS: Reservation["parts"] = [];
+
 function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook | undefined): void {
   const isTokenLimited = token !== undefined && !token.isUnlimited;
-  user.quota -= order.amount;
+  const funding = order.plans && fund(desk, order, order.plans);
+  user.quota -= funding?.wallet ?? order.amount;
   desk.changes.users.add(user);
   if (token) {
     if (isTokenLimited) token.remainQuota -= order.amount;
@@ -127,6 +143,8 @@ function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: Token
     createdAt: desk.nowSec,
     node: desk.node,
     isTokenLimited,
+    holds: order.limits === undefined ? NO_HOLDS : holdAll(desk, order),
+    parts: funding === undefined ? NO_PARTS : holdParts(desk, funding),
     amount: order.amount,
     channelId: 0,
     seenCharge: 0n,
@@ -135,6 +153,7 @@ function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: Token
   };
   desk.reservations.set(order.requestId, reservation);
   desk.changes.inserted.add(reservation);
+  if (reservation.parts.length > 0) desk.changes.planned.add(reservation);
 }
 
 /** Sets more aside, all or nothing. A token or user stopped meanwhile may finish what it began (requirements M24). */
@@ -145,8 +164,12 @@ function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
   if (more <= 0n) return true;
   const user = desk.users.get(reservation.userId);
   const token = reservedToken(desk, reservation);
-  if (!user || user.quota < more || (token && token.remainQuota < more)) return false;
-  user.quota -= more;
+  const isPlanned = reservation.parts.length > 0;
+  const further = isPlanned ? furtherShares(desk, reservation, more) : { shares: [], wallet: more };
+  if (!further || !user || user.quota < further.wallet || (token && token.remainQuota < more)) return false;
+  if (reservation.holds.length > 0 && !extendHolds(desk, reservation, more)) return false;
+  if (isPlanned) extendParts(desk, reservation, further.shares);
+  user.quota -= further.wallet;
   desk.changes.users.add(user);
   if (token) {
     token.remainQuota -= more;
@@ -187,6 +210,7 @@ function settle(desk: Desk, settlement: Of<"settle">): Outcome {
     reservation,
     tokenId,
     channelId: settlement.channelId,
+    keyId: settlement.keyId ?? 0,
     charge: settlement.charge,
     usage: settlement.usage,
     modelName: settlement.log?.model_name ?? reservation?.modelName ?? "",
@@ -200,7 +224,8 @@ function release(desk: Desk, { requestId }: Of<"release">): Outcome {
   const reservation = desk.reservations.get(requestId);
   const user = reservation && desk.users.get(reservation.userId);
   if (reservation && user) {
-    user.quota += reservation.amount;
+    user.quota += walletHeld(reservation);
+    releaseParts(desk, reservation);
     desk.changes.users.add(user);
     const token = reservedToken(desk, reservation);
     if (token) {
@@ -208,6 +233,7 @@ function release(desk: Desk, { requestId }: Of<"release">): Outcome {
       reviveToken(token);
       desk.changes.tokens.add(token);
     }
+    if (reservation.holds.length > 0) releaseHolds(desk, reservation);
     close(desk, reservation);
   }
   return { kind: "release" };
@@ -250,7 +276,7 @@ function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjust
   const user = desk.users.get(adjustment.userId);
   const tokenId = adjustment.kind === "token-adjust" ? (adjustment.tokenId ?? 0) : 0;
   const token = desk.tokens.get(tokenId);
-  if (!user || (adjustment.kind === "token-adjust" && token?.userId !== user.id))
+  if (!user || (adjustment.kind === "token-adjust" && token?.payerId !== user.id))
     return { outcome: "not_found" };
   const before = token ? token.remainQuota : user.quota;
   const after = "target" in adjustment.quota ? adjustment.quota.target : before + adjustment.quota.delta;

@@ -6,7 +6,7 @@ import type { TokenStatus as ContractTokenStatus } from "#contract/token.ts";
 import type { UserStatus as ContractUserStatus } from "#contract/user.ts";
 
 export const TokenStatus: typeof ContractTokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 };
-export const UserStatus: Pick<typeof ContractUserStatus, "enabled"> = { enabled: 1 };
+export const UserStatus: Pick<typeof ContractUserStatus, "enabled" | "deleted"> = { enabled: 1, deleted: 3 };
 export const LogType: Pick<typeof ContractLogType, "topup" | "consume" | "system"> = {
   topup: 1,
   consume: 2,

@@ -71,7 +71,7 @@ async function addUp(db: Db, { scope, column, amount, from, to }: Slice): Promis
   await sql`
     INSERT INTO ledger_sums (scope, id, credit, spent, calls)
     SELECT ${sql.lit(scope)}, ${key}, ${whole(sql`${sql.ref(amount)}`)},
-      ${whole(sql`CASE WHEN kind = 'consume' THEN -amount ELSE 0 END`)},
+      ${whole(sql`CASE WHEN kind = 'consume' THEN plan_amount - amount ELSE 0 END`)},
       ${whole(sql`CASE WHEN kind = 'consume' THEN 1 ELSE 0 END`)}
     FROM ledger WHERE id > ${from} AND id <= ${to} AND ${key} <> 0 GROUP BY ${key}
     ON CONFLICT (scope, id) DO UPDATE SET credit = ledger_sums.credit + excluded.credit,

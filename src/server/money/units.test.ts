@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imageFactors, imageTokens, unpricedPart } from "#contract/image-prices.ts";
+import { imageFactors, imageTokens, unlistedPart } from "#contract/image-prices.ts";
 import { recompute } from "#test/seeds/formula.ts";
 import { createPrice } from "./price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "./units.ts";
@@ -91,7 +91,7 @@ describe("pictures", () => {
     ["gpt-image-1", "7x7", "any", undefined],
     ["constructor", "", "", undefined],
   ])("%s of %j and %j has no price for its %s", (model, size, quality, part) => {
-    expect(unpricedPart(model, { size, quality })).toBe(part);
+    expect(unlistedPart(model, { size, quality })).toBe(part);
     if (part === undefined && !model.startsWith("dall"))
       expect(imageFactors(model, { size, quality })).toEqual([]);
   });

@@ -184,7 +184,7 @@ describe("entries are few", () => {
       startedMs: 0,
       channel: undefined,
       failedAttempts: [],
-      caller: { ...base, userId, models: undefined, pin: undefined },
+      caller: { ...base, userId, payerId: userId, models: undefined, limits: [], plans: [], pin: undefined },
       model: "m",
       isStream: false,
       status: 404,

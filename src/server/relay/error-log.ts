@@ -5,12 +5,12 @@ import { LogType } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
 import { createLocalLimit } from "#server/limits/limits.ts";
 import { LIMITS } from "#server/limits/table.ts";
-import { printTrail } from "#server/store/log-trail.ts";
+import { printAttempts } from "#server/store/failed-attempts.ts";
 import { insertLogs, type NewLog } from "#server/store/logs.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import type { Caller } from "./admission/authenticate.ts";
-import type { RequestState } from "./routing/request-state.ts";
+import type { Caller } from "./admission/admit.ts";
+import type { RequestState } from "./routing/failover.ts";
 
 /** A call that ended with a fault and without a charge. */
 export interface FailedCall
@@ -95,7 +95,8 @@ function entryOf(call: FailedCall, nowMs: number): NewLog {
   const { caller, channel, failedAttempts, startedMs } = call;
   return {
     ...NO_CALL,
-    user_id: caller.userId,
+    user_id: caller.payerId,
+    member_id: caller.payerId === caller.userId ? 0 : caller.userId,
     created_at: Math.floor(nowMs / 1000),
     type: LogType.error,
     content: plain(told(call)),
@@ -104,10 +105,11 @@ function entryOf(call: FailedCall, nowMs: number): NewLog {
     token_name: caller.tokenName,
     model_name: plain(call.model).slice(0, MOST_OF_A_NAME),
     channel_id: channel?.id ?? 0,
+    key_id: channel?.keyId ?? 0,
     request_id: call.requestId,
     elapsed_time: nowMs - startedMs,
     is_stream: call.isStream ? 1 : 0,
-    trail: printTrail(failedAttempts),
+    trail: printAttempts(failedAttempts),
   };
 }
 

@@ -14,7 +14,7 @@ import {
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
-import { estimatePrompt } from "./billing/estimate.ts";
+import { estimatePrompt } from "./billing/pricing-text.ts";
 import { readIncoming } from "./text/incoming.ts";
 
 const MASTER_KEY = "one master key for all nodes of the test";

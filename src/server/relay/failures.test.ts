@@ -1,7 +1,7 @@
 // Upstreams that fail: nothing is charged, another channel is tried, and no client learns too much.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { parseTrail } from "#server/store/log-trail.ts";
+import { parseAttempts } from "#server/store/failed-attempts.ts";
 import {
   chatReply,
   chunk,
@@ -119,7 +119,7 @@ describe("upstreams that fail", () => {
       channel: good,
     });
     // Administrators see which channels failed before, and how.
-    expect(parseTrail(log?.trail ?? "")).toEqual([
+    expect(parseAttempts(log?.trail ?? "")).toEqual([
       {
         channelId: bad,
         error: expect.stringMatching(/^(upstream_\d+|[a-z_]+)$/),
@@ -227,7 +227,7 @@ describe("upstreams that fail", () => {
     stop();
     expect(failed).toEqual([failing]);
     expect(entries).toBe(1);
-    expect(parseTrail(log?.trail ?? "")).toEqual([
+    expect(parseAttempts(log?.trail ?? "")).toEqual([
       { channelId: failing, error: "upstream_500", said: "oops" },
     ]);
   });
@@ -263,7 +263,7 @@ describe("upstreams that fail", () => {
       ...failing.map((id) => ({ id, used_quota: 0 })),
       { id: answering, used_quota: 300 },
     ]);
-    expect(parseTrail(log?.trail ?? "").map(({ channelId }) => channelId)).toEqual(failing);
+    expect(parseAttempts(log?.trail ?? "").map(({ channelId }) => channelId)).toEqual(failing);
     const booked = await db
       .selectFrom("ledger")
       .select("channel_id")

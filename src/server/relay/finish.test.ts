@@ -21,9 +21,11 @@ async function uncountable(requestId: string) {
     group: "default",
     isAdmin: false,
     models: undefined,
+    limits: [],
+    plans: [],
     pin: undefined,
   };
-  const caller = { ...base, userId: world.userId, tokenId: world.token.id };
+  const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };
   const outside = { endpoint: "chat", isStream: false, wantsEvents: false, apiVersion: "" } as const;
   const incoming = readIncoming(
     { ...outside, pathModel: undefined, passHeaders: [], session: "" },

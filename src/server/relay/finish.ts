@@ -6,8 +6,7 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Account } from "./billing/account.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
-import { faultLabel } from "./routing/failover.ts";
-import type { RequestState } from "./routing/request-state.ts";
+import { faultLabel, type RequestState } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./text/embedding-usage.ts";
 

@@ -1,4 +1,4 @@
-// Limits of tokens and users hold over all nodes of one PostgreSQL together (requirements L06).
+// Limits of tokens and users, and rotations of keys, hold over all nodes of one PostgreSQL together (requirements L06, K12).
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -93,4 +93,20 @@ test("calls at once count together, and room on one node is room on the other", 
   upstream.script(json(chatReply("hi")));
   for (const node of [0, 1]) await expect.poll(async () => (await ask(node, key)).status, PATIENCE).toBe(200);
   await limit("UserConcurrency", 0);
+});
+
+test("a key that is rotated out is refused by the other node within a second", async () => {
+  upstream.script(json(chatReply("hi")));
+  const app = first();
+  const { id, who } = await seedUser(app.ctx, "rotator");
+  const token = await seedToken(app.ctx, id);
+  const status = async (key: string) => {
+    const answer = await ask(1, key);
+    await answer.text();
+    return answer.status;
+  };
+  expect(await status(token.key)).toBe(200);
+  const { data } = await app.call(who, "POST", `/api/token/${token.id}/rotate`, { overlap: 0 });
+  await expect.poll(() => status(token.key), PATIENCE).toBe(401);
+  expect(await status(data.key)).toBe(200);
 });

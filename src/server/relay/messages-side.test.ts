@@ -158,7 +158,7 @@ describe("a stream that is silent", () => {
   /** A relay whose pulse a test can wait for. */
   async function quickRelay(): Promise<string> {
     const server = createServer(
-      createRelay(world.ctx, { firstByteMs: 2000, idleMs: 2000, totalMs: 2000 }, 40),
+      createRelay(world.ctx, { firstByteMs: 20_000, idleMs: 20_000, totalMs: 20_000 }, 40),
     );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     close = () => {

@@ -17,9 +17,11 @@ async function newBill(): Promise<RealtimeBill> {
     group: "default",
     isAdmin: false,
     models: undefined,
+    limits: [],
+    plans: [],
     pin: undefined,
   };
-  const caller = { ...base, userId: world.userId, tokenId: world.token.id };
+  const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };
   await world.addChannel({ models: model });
   const candidates = world.ctx.candidates.find("default", model);
   const bill = new RealtimeBill(tools, { caller, model }, priceOf(tools, { model }, caller, candidates));

@@ -140,7 +140,6 @@ describe("a plain call", () => {
       "openai-processing-ms",
       "retry-after",
       "x-oneapi-request-id",
-      "x-ratelimit-remaining-requests",
     ]);
   });
 
@@ -210,6 +209,8 @@ describe("a plain call", () => {
       redeem: (order) => ledger.redeem(order),
       changeCommission: (change) => ledger.changeCommission(change),
       grantSignup: (gifts) => ledger.grantSignup(gifts),
+      changeOrder: (change) => ledger.changeOrder(change),
+      transfer: (order) => ledger.transfer(order),
       recover: () => ledger.recover(),
       close: () => ledger.close(),
     };

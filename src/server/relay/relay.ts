@@ -1,19 +1,18 @@
 // The steps of one request (ARCHITECTURE.md): receive, admit, read, reserve, select, call, pipe, finish, which settles. A request
 // is settled once, whatever happened before. A fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
-import type { ReserveVerdict } from "#server/money/operations.ts";
+import type { LimitRefusal, PlanRefusal, ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import type { Caller } from "./admission/authenticate.ts";
+import type { Caller } from "./admission/admit.ts";
+import { windowFault } from "./admission/call-limits.ts";
 import { Account, priceOf } from "./billing/account.ts";
-import { MediaPricing } from "./billing/pricing-media.ts";
-import { TextPricing } from "./billing/pricing-text.ts";
+import { pricingOf } from "./billing/pricing-text.ts";
 import { faultOf, finish } from "./finish.ts";
-import { ClientResponse } from "./http/client-response.ts";
+import { ClientResponse, InFlight } from "./http/client-response.ts";
 import { errorFormatOf, responsesStream } from "./http/error-format.ts";
-import { InFlight } from "./http/in-flight.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
 import { pipe } from "./http/pipe.ts";
 import {
@@ -32,14 +31,16 @@ import {
   splitUrl,
   type TaskRoute,
 } from "./http/routes.ts";
-import { isMediaRequest, readTask } from "./media/tasks.ts";
+import { readTask } from "./media/tasks.ts";
+import { limitedAccount, passLimits } from "./pass-limits.ts";
 import { answerBilling } from "./queries/billing.ts";
 import { countedPart, countPrompt } from "./queries/count-tokens.ts";
 import { models } from "./queries/models.ts";
+import { answerOwn } from "./queries/own-key.ts";
 import { createRealtime, type Realtime } from "./realtime/realtime.ts";
 import type { RealtimeTimes } from "./realtime/session.ts";
-import { type Attempt, failOver, findCandidates, lastWord } from "./routing/failover.ts";
-import { newRequestState, type RequestState } from "./routing/request-state.ts";
+import { type Admitted, failOver, lastWord, newRequestState, type RequestState } from "./routing/failover.ts";
+import { findCandidates, raisedBy } from "./routing/select.ts";
 import { createServices, type Services } from "./services.ts";
 import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
 import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
@@ -177,6 +178,7 @@ async function relay(
     endpoint: route.endpoint,
     offers: offersOf(req, asked.key),
     address,
+    headers: req.headers,
   });
   try {
     // Always awaited: meanwhile a body that came with its head is parsed, and needs no listeners.
@@ -186,12 +188,17 @@ async function relay(
     state.freeSlot = entered instanceof Promise ? await entered : entered;
     const body = services.readBody(req, response);
     const read = readAsked(req, routed, body instanceof Promise ? await body : body);
-    const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
+    let incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
     state.incoming = incoming;
     if (incoming.isStream) expectStream(response, incoming, state.startedMs);
-    const found = findCandidates(services, caller, incoming);
+    const passed = limit(services, state, response, { caller, incoming });
+    if (passed !== undefined) await passed;
+    const found = findCandidates(services.ctx.candidates, caller, incoming);
     const candidates = found instanceof Promise ? await found : found;
-    const account = accountOf(services, state, { caller, incoming, candidates });
+    incoming = raisedBy(candidates, incoming);
+    const account = accountOf(services, state, response, { caller, incoming, candidates });
+    // A limit of its cost may have lowered what it puts out.
+    incoming = account.incoming;
     const verdict = await account.open();
     if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
     state.account = account;
@@ -214,6 +221,16 @@ async function relay(
       state.freeSlot();
     }
   }
+}
+
+/** Passes the limits that were set for the caller; undefined = there are none, as for most. Throws: LocalError. */
+function limit(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  part: Pick<Admitted, "caller" | "incoming">,
+): Promise<void> | undefined {
+  return part.caller.limits.length === 0 ? undefined : passLimits(services, state, response, part);
 }
 
 type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
@@ -282,13 +299,15 @@ function readAsked(
 /** The account of a request, at the price of the first channel that has one. Throws: LocalError. */
 function accountOf(
   { bill }: Services,
-  { requestId, startedMs, trace }: RequestState,
-  { caller, incoming, candidates }: Pick<Attempt, "caller" | "incoming" | "candidates">,
+  state: RequestState,
+  response: ClientResponse,
+  part: Pick<Admitted, "caller" | "incoming" | "candidates">,
 ): Account {
-  const price = priceOf(bill, incoming, caller, candidates);
-  const pricing = isMediaRequest(incoming)
-    ? new MediaPricing(incoming.task)
-    : new TextPricing(bill, incoming);
+  const { caller, incoming } = part;
+  const price = priceOf(bill, incoming, caller, part.candidates);
+  if (caller.limits.length > 0) return limitedAccount(bill, state, response, { caller, incoming, price });
+  const { requestId, startedMs, trace } = state;
+  const pricing = pricingOf(bill, incoming);
   return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });
 }
 
@@ -298,6 +317,10 @@ async function refusalOf(
   state: RequestState,
   verdict: Exclude<ReserveVerdict, "reserved">,
 ): Promise<RelayFault> {
+  if (typeof verdict === "object" && state.caller !== undefined) {
+    const { options, clock } = services.ctx;
+    return windowFault(state.caller, verdict, { zone: options.get("BudgetTimeZone"), nowMs: clock.now() });
+  }
   switch (verdict) {
     case "user_quota":
       return localErrors.userQuota();
@@ -309,7 +332,7 @@ async function refusalOf(
       return reason ?? (verdict === "token_quota" ? localErrors.tokenQuota() : localErrors.keyInvalid());
     }
     default:
-      throw new Error(`unknown verdict ${verdict satisfies never}`);
+      throw new Error(`unknown verdict ${JSON.stringify(verdict satisfies LimitRefusal | PlanRefusal)}`);
   }
 }
 
@@ -323,7 +346,11 @@ async function inform(
   const { candidates, config } = services.ctx;
   try {
     const address = addressOf(req, config.trustedProxies);
-    const caller = await services.authenticator.authenticate(offersOf(req, asked.key), address);
+    const { authenticator } = services;
+    const offers = offersOf(req, asked.key);
+    const caller = await (route.kind === "own"
+      ? authenticator.identify(offers, address)
+      : authenticator.authenticate(offers, address));
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") {
       response.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
@@ -331,6 +358,8 @@ async function inform(
       response.sendJson(200, models[listFormat(req, asked)].find(candidates, caller, route.id));
     } else if (route.kind === "billing")
       response.sendJson(200, await answerBilling(services.ctx, route.part, caller, address));
+    else if (route.kind === "own")
+      response.sendJson(200, await answerOwn(services.ctx, route.part, caller, address));
     else if (route.kind === "count")
       response.sendJson(200, await count(services, req, response, { route, caller }));
     else throw new LocalError(localErrors.notImplemented());
@@ -353,7 +382,7 @@ async function count(
   try {
     const bytes = await services.readBody(req, response);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
-    const candidates = await findCandidates(services, caller, incoming);
+    const candidates = await findCandidates(services.ctx.candidates, caller, incoming);
     const { requestId, gone } = response;
     limitTime(services, response, incoming);
     return await countPrompt(services, { incoming, bytes, candidates, requestId, cancellation: gone });

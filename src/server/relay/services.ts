@@ -3,8 +3,8 @@ import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
 import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
-import { createAuthenticator } from "./admission/authenticate.ts";
-import { createRelayLimits } from "./admission/limits.ts";
+import { createAuthenticator, createRelayLimits } from "./admission/admit.ts";
+import { createCallLimits } from "./admission/call-limits.ts";
 import { createErrorLog } from "./error-log.ts";
 import { createBodyReader } from "./http/request-body.ts";
 
@@ -19,6 +19,7 @@ export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
     authenticator: createAuthenticator(ctx),
     health: createHealth(ctx),
     limits: createRelayLimits(ctx),
+    callLimits: createCallLimits(ctx),
     errorLog: createErrorLog(ctx),
     readBody: createBodyReader(ctx.config.memoryBytes),
     bill: {

@@ -3,7 +3,7 @@
 import { type Selectable, sql } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
-import { bounds, type Page } from "./page.ts";
+import { countRows, type Page, pageOf } from "./page.ts";
 import type { AuditTable } from "./tables.ts";
 
 export type AuditRow = Selectable<AuditTable>;
@@ -88,13 +88,11 @@ function filtered(db: Db, { actorId, action }: AuditFilter) {
 
 /** A page of the trail, newest first. */
 export function listAudit(db: Db, filter: AuditFilter, page: Page): Promise<AuditRow[]> {
-  const { limit, offset } = bounds(page);
-  return filtered(db, filter).select(COLUMNS).orderBy("id", "desc").limit(limit).offset(offset).execute();
+  return pageOf(filtered(db, filter).select(COLUMNS), page, []).execute();
 }
 
-export async function countAudit(db: Db, filter: AuditFilter): Promise<number> {
-  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countAudit(db: Db, filter: AuditFilter): Promise<number> {
+  return countRows(filtered(db, filter));
 }
 
 /** What a check of the chain found. `brokenId` is the first row that is not as it was written; 0 = none. */

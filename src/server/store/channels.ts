@@ -1,12 +1,12 @@
 // Channels: configured upstream accounts. `used_quota` is written by `money` only. Keys leave by `listLiveChannels`,
 // `findChannelKey` and `findSealedChannel` alone. Deleted ones stay as rows.
-import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import { isNoChange } from "./change.ts";
+import type { Insertable, Selectable, Updateable } from "kysely";
+import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
-import { bounds, idOf, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
-import type { ChannelsTable } from "./tables.ts";
+import { countRows, idOf, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
+import type { ChannelsTable } from "./tables-channels.ts";
 
-/** A channel without its key. */
+/** A channel without its key; its proxy is sealed. */
 export type ChannelRow = Omit<Selectable<ChannelsTable>, "key_hash" | "key_sealed" | "deleted_at">;
 
 /** A channel with what its key is kept as. */
@@ -37,10 +37,16 @@ const COLUMNS = [
   "used_quota",
   "model_mapping",
   "config",
+  "proxy_sealed",
+  "reuse",
+  "keys_version",
+  "key_mode",
 ] as const satisfies readonly (keyof ChannelRow)[];
 
+const SEALED_COLUMNS = [...COLUMNS, "key_hash", "key_sealed"] as const;
+
 /** Columns a list of channels can be sorted by. */
-export const CHANNEL_SORT_COLUMNS = COLUMNS;
+export const CHANNEL_SORT_COLUMNS = COLUMNS.filter((column) => column !== "proxy_sealed");
 
 /** Rows one INSERT carries; SQLite and PostgreSQL bound the number of parameters. */
 const INSERT_ROWS = 500;
@@ -57,72 +63,49 @@ export async function insertChannels(db: Db, channels: readonly NewChannel[]): P
   return ids;
 }
 
+function living(db: Db) {
+  return db.selectFrom("channels").where("deleted_at", "=", 0);
+}
+
+function changing(db: Db) {
+  return db.updateTable("channels").where("deleted_at", "=", 0);
+}
+
 /** A channel with its sealed key, for a copy of it. */
 export function findSealedChannel(db: Db, id: number): Promise<SealedChannel | undefined> {
-  return db
-    .selectFrom("channels")
-    .select([...COLUMNS, "key_hash", "key_sealed"])
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  return living(db).select(SEALED_COLUMNS).where("id", "=", id).executeTakeFirst();
 }
 
 export function findChannel(db: Db, id: number): Promise<ChannelRow | undefined> {
-  return db
-    .selectFrom("channels")
-    .select(COLUMNS)
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  return living(db).select(COLUMNS).where("id", "=", id).executeTakeFirst();
 }
 
 /** The sealed key of a channel. */
 export async function findChannelKey(db: Db, id: number): Promise<string | undefined> {
-  const row = await db
-    .selectFrom("channels")
-    .select("key_sealed")
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  const row = await living(db).select("key_sealed").where("id", "=", id).executeTakeFirst();
   return row?.key_sealed;
 }
 
 /** Every channel with its sealed key, for the tables of the relay; with `status` only those that have it. */
 export function listLiveChannels(db: Db, status?: number): Promise<SealedChannel[]> {
-  let query = db
-    .selectFrom("channels")
-    .select([...COLUMNS, "key_hash", "key_sealed"])
-    .where("deleted_at", "=", 0);
-  if (status !== undefined) query = query.where("status", "=", status);
-  return query.orderBy("id").execute();
+  const query = living(db).select(SEALED_COLUMNS).orderBy("id");
+  return (status === undefined ? query : query.where("status", "=", status)).execute();
 }
 
 /** Changes anything but the used quota. Returns whether the channel exists. */
 export async function updateChannel(db: Db, id: number, change: ChannelChange): Promise<boolean> {
   if (isNoChange(change)) return (await findChannel(db, id)) !== undefined;
-  const result = await db
-    .updateTable("channels")
-    .set(change)
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(changing(db).set(change).where("id", "=", id));
 }
 
 /** Moves a channel to another status if it still has one of the expected. Returns whether it had. Unit of `now`: seconds. */
-export async function setChannelStatus(
+export function setChannelStatus(
   db: Db,
   id: number,
-  move: { from: readonly number[]; to: number; reason: string; now: number },
+  { from, to, reason, now }: { from: readonly number[]; to: number; reason: string; now: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("channels")
-    .set({ status: move.to, status_reason: move.reason, status_time: move.now })
-    .where("id", "=", id)
-    .where("status", "in", move.from)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  const moved = changing(db).set({ status: to, status_reason: reason, status_time: now });
+  return changesOne(moved.where("id", "=", id).where("status", "in", from));
 }
 
 /** Notes the outcome of a test. Units: ms and seconds. */
@@ -151,15 +134,25 @@ export async function setChannelBalance(
     .execute();
 }
 
-/** Deletes a channel for everybody but the sums, and forgets its key. Returns whether it was there. */
+function removing(db: Db, now: number) {
+  return changing(db).set({ deleted_at: now, key_sealed: "", key_hash: "", proxy_sealed: "" });
+}
+
+/** Deletes a channel for everybody but the sums, and forgets its keys. Returns whether it was there. */
 export async function removeChannel(db: Db, id: number, now: number): Promise<boolean> {
-  const result = await db
-    .updateTable("channels")
-    .set({ deleted_at: now, key_sealed: "", key_hash: "" })
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  const isGone = await changesOne(removing(db, now).where("id", "=", id));
+  await forgetKeys(db);
+  return isGone;
+}
+
+/** Keys of channels that are gone. */
+async function forgetKeys(db: Db): Promise<void> {
+  const gone = db
+    .selectFrom("channels")
+    .select("id")
+    .where("deleted_at", ">", 0)
+    .where("keys_version", ">", 0);
+  await db.deleteFrom("channel_keys").where("channel_id", "in", gone).execute();
 }
 
 /** Deletes all channels with one of these statuses. Returns how many. */
@@ -168,12 +161,8 @@ export async function removeChannelsByStatus(
   statuses: readonly number[],
   now: number,
 ): Promise<number> {
-  const result = await db
-    .updateTable("channels")
-    .set({ deleted_at: now, key_sealed: "", key_hash: "" })
-    .where("status", "in", statuses)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  const result = await removing(db, now).where("status", "in", statuses).executeTakeFirst();
+  await forgetKeys(db);
   return Number(result.numUpdatedRows);
 }
 
@@ -186,7 +175,7 @@ export interface ChannelFilter {
 
 function filtered(db: Db, filter: ChannelFilter) {
   const keyword = keywordOf(filter.keyword);
-  const query = db.selectFrom("channels").where("deleted_at", "=", 0);
+  const query = living(db);
   if (keyword === "") return query;
   return query.where((where) =>
     where.or([
@@ -199,14 +188,9 @@ function filtered(db: Db, filter: ChannelFilter) {
 
 /** A page of channels, newest first unless sorted otherwise. */
 export function listChannels(db: Db, args: ChannelFilter & SortedPage): Promise<ChannelRow[]> {
-  const { limit, offset } = bounds(args);
-  const column = sortColumn(args.order, CHANNEL_SORT_COLUMNS);
-  let query = filtered(db, args).select(COLUMNS);
-  if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
-  return query.orderBy("id", "desc").limit(limit).offset(offset).execute();
+  return pageOf(filtered(db, args).select(COLUMNS), args, CHANNEL_SORT_COLUMNS).execute();
 }
 
-export async function countChannels(db: Db, filter: ChannelFilter): Promise<number> {
-  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countChannels(db: Db, filter: ChannelFilter): Promise<number> {
+  return countRows(filtered(db, filter));
 }

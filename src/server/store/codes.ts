@@ -1,5 +1,6 @@
 // One-time codes: kept by the hash of what they are bound to, read and removed in one statement. Times in seconds.
 import type { ExpressionBuilder, Insertable } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import type { CodesTable, Tables } from "./tables.ts";
 
@@ -51,26 +52,25 @@ export function takeCode(db: Db, query: CodeQuery): Promise<FoundCode | undefine
     .executeTakeFirst();
 }
 
-/** Whether a living code is there, without taking it. */
-export async function hasCode(db: Db, query: CodeQuery): Promise<boolean> {
-  const row = await db
+/** A living code, without taking it. */
+export function readCode(db: Db, query: CodeQuery): Promise<FoundCode | undefined> {
+  return db
     .selectFrom("codes")
-    .select("key")
+    .select(["user_id", "detail"])
     .where("code_hash", "=", query.codeHash)
     .where(counts(query))
     .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** Counts one use of a living code that may be used `maxTries` times. Returns whether it may. */
 export async function spendCode(db: Db, query: CodeQuery): Promise<boolean> {
-  const result = await db
-    .updateTable("codes")
-    .set((update) => ({ tries: update("tries", "+", 1) }))
-    .where("code_hash", "=", query.codeHash)
-    .where(counts(query))
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("codes")
+      .set((update) => ({ tries: update("tries", "+", 1) }))
+      .where("code_hash", "=", query.codeHash)
+      .where(counts(query)),
+  );
 }
 
 /**

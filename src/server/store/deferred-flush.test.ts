@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { DeferredFlush } from "./deferred-flush.ts";
+import { DeferredFlush } from "./sqlite-thread.ts";
 
 test("work is done once, by its first caller; callers of that moment wait for it", async () => {
   const deferred = new DeferredFlush();

@@ -10,6 +10,8 @@ import type { LogSumsTable } from "./tables.ts";
 /** "" and 0 = not filtered; times in seconds, both ends included (requirements W3.9). */
 export interface LogFilter {
   readonly userId?: number | undefined;
+  /** Who called, where the user is the wallet of a team. */
+  readonly memberId?: number | undefined;
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly tokenName?: string | undefined;
@@ -167,6 +169,7 @@ export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id"
     const value = filter[field];
     if (value) query = query.where(sql<boolean>`${isDriven(db, column, driver)} = ${value}`);
   }
+  if (filter.memberId) query = query.where("logs.member_id", "=", filter.memberId);
   if (filter.type) query = query.where("logs.type", "=", filter.type);
   // Says to the planner, which sees no values, that the index of entries that are not calls will do.
   if (filter.type && filter.type !== LogType.consume)

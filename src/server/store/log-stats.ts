@@ -16,7 +16,11 @@ export interface LogSums {
 
 const HOUR_SEC = 3600;
 const NOTHING: LogSums = { quota: 0, tokens: 0, requests: 0 };
-const TOKENS = sql<number>`prompt_tokens + completion_tokens`;
+const SPENT = [
+  sumInt(sql.ref<number>("quota")).as("quota"),
+  sumInt(sql<number>`prompt_tokens + completion_tokens`).as("tokens"),
+] as const;
+const HOUR_SUMS = [...SPENT, sumInt(sql.ref<number>("requests")).as("requests")] as const;
 
 /** The columns a filter narrows; those that are not wanted are left out. */
 type Wanted = readonly (readonly ["user_id" | "token_name" | "model_name" | "channel_id", number | string])[];
@@ -57,15 +61,8 @@ function dimensionOf(wanted: Wanted): Pick<LogSumsTable, "dimension" | "key"> | 
   return isPair ? { dimension: "model-channel", key: `${first[1]}\n${second[1]}` } : undefined;
 }
 
-interface HourRow {
-  readonly hour: number;
-  readonly quota: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly requests: number;
-}
-
 const HOUR_COLUMNS = ["hour", "quota", "prompt_tokens", "completion_tokens", "requests"] as const;
+type HourRow = Pick<LogSumsTable, (typeof HOUR_COLUMNS)[number]>;
 
 /** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's or token's along all. */
 function hours(
@@ -100,11 +97,7 @@ async function sumHours(
 ): Promise<LogSums> {
   return db
     .selectFrom(hours(db, wanted, range))
-    .select((select) => [
-      sumInt(select.ref("quota")).as("quota"),
-      sumInt(TOKENS).as("tokens"),
-      sumInt(select.ref("requests")).as("requests"),
-    ])
+    .select(HOUR_SUMS)
     .executeTakeFirstOrThrow();
 }
 
@@ -126,13 +119,7 @@ async function sumLog(
     .where("type", "=", LogType.consume);
   if (end !== undefined) query = query.where("created_at", "<=", end);
   if (username) query = query.where("username", "=", username);
-  return query
-    .select((select) => [
-      sumInt(select.ref("quota")).as("quota"),
-      sumInt(TOKENS).as("tokens"),
-      sql<number>`count(*)`.as("requests"),
-    ])
-    .executeTakeFirstOrThrow();
+  return query.select([...SPENT, sql<number>`count(*)`.as("requests")]).executeTakeFirstOrThrow();
 }
 
 function add(sums: readonly LogSums[]): LogSums {
@@ -181,12 +168,7 @@ export async function logHistory(db: Db, given: LogFilter, stepSec: number): Pro
   const before = filter.end ? filter.end + 1 : undefined;
   return db
     .selectFrom(hours(db, wantedOf(filter), { start, before }))
-    .select((select) => [
-      time.as("time"),
-      sumInt(select.ref("quota")).as("quota"),
-      sumInt(TOKENS).as("tokens"),
-      sumInt(select.ref("requests")).as("requests"),
-    ])
+    .select([time.as("time"), ...HOUR_SUMS])
     .groupBy(time)
     .orderBy(time)
     .execute();

@@ -1,9 +1,9 @@
 // The usage log: pages by filter at ten million rows. Sums live in log-stats.ts; consumption entries are written by `money`.
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
+import { type FailedAttempt, parseAttempts } from "./failed-attempts.ts";
 import { type LogFilter, logsOf, newestOnly, planLogs } from "./log-filter.ts";
 import { noteSpan } from "./log-spans.ts";
-import { type Failure, parseTrail } from "./log-trail.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
 import { spanOf } from "./span.ts";
 import type { LogsTable } from "./tables.ts";
@@ -32,6 +32,8 @@ const COLUMNS = [
   "is_stream",
   "estimated",
   "trail",
+  "key_id",
+  "member_id",
 ] as const satisfies readonly (keyof LogRow)[];
 
 /** Writes one entry that is not a call: top-up, management, system. Returns its id. */
@@ -58,7 +60,7 @@ export type ListedLog = Omit<LogRow, "trail"> & {
   readonly channel_name: string;
   readonly trail: readonly NamedFailure[];
 };
-type NamedFailure = Failure & { readonly channelName: string };
+type NamedFailure = FailedAttempt & { readonly channelName: string };
 
 /** Entries that can be paged through; who wants older ones narrows the filter (requirements D04). */
 const REACH = 50_000;
@@ -80,7 +82,7 @@ export async function listLogs(
 
 /** Names by one more query: a join would walk the skipped rows of a far page too. */
 async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[]> {
-  const entries = rows.map((row) => ({ ...row, trail: parseTrail(row.trail) }));
+  const entries = rows.map((row) => ({ ...row, trail: parseAttempts(row.trail) }));
   const ids = entries.flatMap(({ channel_id, trail }) => [
     channel_id,
     ...trail.map(({ channelId }) => channelId),

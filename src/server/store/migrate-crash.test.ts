@@ -52,29 +52,30 @@ function killAt(database: TestDatabase, index: number, at: number): Promise<Node
   return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
 }
 
-test.each(engines)(
+test.concurrent.each(engines)(
   "from every earlier schema to the newest on %s: as if it had been made today",
   async (engine) => {
-    const fresh = await createTestDatabase(engine);
+    const fresh = await createTestDatabase(engine, "nothing");
     const newest = await schemaOf(fresh, MIGRATIONS.length);
     await fresh.drop();
     for (let earlier = 1; earlier < MIGRATIONS.length; earlier += 1) {
-      const database = await createTestDatabase(engine);
+      const database = await createTestDatabase(engine, "nothing");
       expect(await schemaOf(database, earlier)).not.toEqual(newest);
       expect(await schemaOf(database, MIGRATIONS.length)).toEqual(newest);
       await database.drop();
     }
   },
-  60_000,
+  // One database for each schema that there ever was, while processes are killed beside it; ends what hangs.
+  1_200_000,
 );
 
 /** Statements between two kills; each takes a process, and PostgreSQL's rollback is one and the same for all. */
 const STEP: Readonly<Record<Engine, number>> = { sqlite: rounds(12, 1), postgres: rounds(24, 4) };
 
-test.each(engines)(
+test.concurrent.each(engines)(
   "killed between statements on %s: nothing of the migration stays, and it runs again",
   async (engine) => {
-    const database = await createTestDatabase(engine);
+    const database = await createTestDatabase(engine, "nothing");
     for (const [index, migration] of MIGRATIONS.entries()) {
       const before = index === 0 ? [] : await schemaOf(database, index);
       const last = migration[engine].length;
@@ -83,7 +84,7 @@ test.each(engines)(
         if (index > 0) expect(await schemaOf(database, index)).toEqual(before);
       }
     }
-    const fresh = await createTestDatabase(engine);
+    const fresh = await createTestDatabase(engine, "nothing");
     expect(await schemaOf(database, MIGRATIONS.length)).toEqual(await schemaOf(fresh, MIGRATIONS.length));
     await database.drop();
     await fresh.drop();

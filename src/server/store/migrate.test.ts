@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { COLUMNS } from "#test/seeds/columns.ts";
 import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/worlds/stores.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
-import type { Tables } from "./tables.ts";
 
 const CHANGES: Migration = {
   name: "0002-test",
@@ -26,7 +26,7 @@ describe.each(engines)("migrations on %s", (engine) => {
   let database: TestDatabase;
 
   beforeEach(async () => {
-    database = await createTestDatabase(engine);
+    database = await createTestDatabase(engine, "nothing");
   });
 
   afterEach(() => database.drop());
@@ -89,7 +89,7 @@ describe.each(engines)("migrations on %s", (engine) => {
 });
 
 test("several nodes that start at once on PostgreSQL migrate once", async () => {
-  const database = await createTestDatabase("postgres");
+  const database = await createTestDatabase("postgres", "nothing");
   const stores = await Promise.all(Array.from({ length: 5 }, () => database.open({ migrations: NEWER })));
   const { rows } = await sql`SELECT version FROM schema_migrations`.execute(stores[0]?.db ?? expect.fail());
   expect(rows).toHaveLength(NEWER.length);
@@ -98,7 +98,7 @@ test("several nodes that start at once on PostgreSQL migrate once", async () => 
 });
 
 test("a migration of PostgreSQL does not make others wait while somebody reads what it changes", async () => {
-  const database = await createTestDatabase("postgres");
+  const database = await createTestDatabase("postgres", "nothing");
   const store = await database.open();
   const widened: Migration = {
     name: "0002-wide",
@@ -122,7 +122,7 @@ test("a migration of PostgreSQL does not make others wait while somebody reads w
 });
 
 test("a migration of a large SQLite database takes as long as it takes", async () => {
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase("sqlite", "nothing");
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   try {
     let isOpen = false;
@@ -141,7 +141,7 @@ test("a migration of a large SQLite database takes as long as it takes", async (
 });
 
 test("a SQLite database is copied before its schema changes, but not when it is new", async () => {
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase("sqlite", "nothing");
   const { dataDir } = database.options;
   const copies = () => readdirSync(dataDir).filter((name) => name.includes("before"));
   const store = await database.open();
@@ -165,7 +165,7 @@ test("a SQLite database is copied before its schema changes, but not when it is 
 });
 
 test("a copy before a migration that cannot be made whole leaves nothing that looks like one, and no change", async () => {
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase("sqlite", "nothing");
   const { dataDir } = database.options;
   const file = join(dataDir, "tollgate.db");
   const store = await database.open();
@@ -187,195 +187,3 @@ test("a copy before a migration that cannot be made whole leaves nothing that lo
   ]);
   await database.drop();
 });
-
-type ColumnsOf = { [Table in keyof Tables]: { [Column in keyof Tables[Table]]: true } };
-
-/** Kept equal to tables.ts by the compiler. */
-const COLUMNS: ColumnsOf = {
-  users: {
-    id: true,
-    username: true,
-    password: true,
-    display_name: true,
-    role: true,
-    status: true,
-    email: true,
-    mailbox: true,
-    github_id: true,
-    wechat_id: true,
-    access_token_hash: true,
-    quota: true,
-    used_quota: true,
-    request_count: true,
-    group: true,
-    aff_code: true,
-    inviter_id: true,
-    created_at: true,
-    invite_commission_micro: true,
-    external_login: true,
-  },
-  sessions: { id_hash: true, user_id: true, created_at: true, last_seen: true },
-  codes: { key: true, code_hash: true, user_id: true, detail: true, tries: true, expires_at: true },
-  quota_reminders: { user_id: true, level: true, low_sent_at: true, empty_sent_at: true },
-  tokens: {
-    id: true,
-    user_id: true,
-    key_hash: true,
-    key_sealed: true,
-    status: true,
-    name: true,
-    created_time: true,
-    accessed_time: true,
-    expired_time: true,
-    remain_quota: true,
-    unlimited_quota: true,
-    used_quota: true,
-    models: true,
-    subnet: true,
-    deleted_at: true,
-  },
-  channels: {
-    id: true,
-    type: true,
-    key_hash: true,
-    key_sealed: true,
-    status: true,
-    status_reason: true,
-    status_time: true,
-    name: true,
-    weight: true,
-    priority: true,
-    created_time: true,
-    test_time: true,
-    response_time: true,
-    base_url: true,
-    other: true,
-    balance: true,
-    balance_updated_time: true,
-    models: true,
-    group: true,
-    used_quota: true,
-    model_mapping: true,
-    config: true,
-    deleted_at: true,
-  },
-  options: { key: true, value: true },
-  logs: {
-    id: true,
-    user_id: true,
-    created_at: true,
-    type: true,
-    content: true,
-    username: true,
-    token_id: true,
-    token_name: true,
-    model_name: true,
-    quota: true,
-    prompt_tokens: true,
-    completion_tokens: true,
-    cached_tokens: true,
-    channel_id: true,
-    request_id: true,
-    elapsed_time: true,
-    first_byte_time: true,
-    is_stream: true,
-    estimated: true,
-    trail: true,
-  },
-  log_sums: {
-    dimension: true,
-    key: true,
-    hour: true,
-    quota: true,
-    prompt_tokens: true,
-    completion_tokens: true,
-    requests: true,
-  },
-  log_rollups: {
-    hour: true,
-    user_id: true,
-    token_name: true,
-    model_name: true,
-    channel_id: true,
-    quota: true,
-    prompt_tokens: true,
-    completion_tokens: true,
-    requests: true,
-  },
-  log_spans: { span: true, first_id: true, last_id: true },
-  traffic_hours: {
-    scope: true,
-    id: true,
-    hour: true,
-    calls: true,
-    failures: true,
-    streams: true,
-    first_byte_ms: true,
-  },
-  reservations: {
-    request_id: true,
-    user_id: true,
-    token_id: true,
-    channel_id: true,
-    amount: true,
-    seen_charge: true,
-    seen_prompt_tokens: true,
-    seen_completion_tokens: true,
-    model_name: true,
-    created_at: true,
-    node: true,
-    token_limited: true,
-  },
-  nodes: { node: true, lease_until: true, is_locked: true },
-  audit: {
-    id: true,
-    created_at: true,
-    actor_id: true,
-    actor_name: true,
-    action: true,
-    target: true,
-    detail: true,
-    address: true,
-    request_id: true,
-    previous_hash: true,
-    hash: true,
-  },
-  audit_head: { one: true, last_id: true, last_hash: true },
-  ledger_sums: { scope: true, id: true, credit: true, spent: true, calls: true },
-  ledger_sums_head: { one: true, last_id: true },
-  ledger: {
-    id: true,
-    created_at: true,
-    kind: true,
-    user_id: true,
-    token_id: true,
-    channel_id: true,
-    amount: true,
-    token_amount: true,
-    request_id: true,
-    shortfall: true,
-    actor_id: true,
-    detail: true,
-    redemption_id: true,
-    yuan_micro: true,
-  },
-  redemptions: {
-    id: true,
-    user_id: true,
-    key_hash: true,
-    key_sealed: true,
-    status: true,
-    name: true,
-    quota: true,
-    created_time: true,
-    redeemed_time: true,
-    used_user_id: true,
-    batch: true,
-    batch_index: true,
-    deleted_at: true,
-  },
-  openings: { scope: true, id: true, used_quota: true, request_count: true },
-  welcomed: { identity_hash: true },
-  user_names: { name_key: true, user_id: true },
-  signups: { user_id: true, inviter_id: true, for_new_user: true, for_invitee: true, for_inviter: true },
-};

@@ -1,6 +1,7 @@
 // Pages, sort columns and prefix searches: what every list of the store has in common.
-import { type RawBuilder, sql } from "kysely";
+import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import { type Db, isPostgres } from "./db.ts";
+import type { Tables } from "./tables.ts";
 
 /** Rows skipped at most: who wants older ones narrows the filter (requirements D04). */
 export const MAX_OFFSET = 100_000;
@@ -27,12 +28,25 @@ export function bounds({ page, size }: Page): { limit: number; offset: number } 
   return offset > MAX_OFFSET ? { limit: 0, offset: 0 } : { limit, offset };
 }
 
-/** The sort column when it is one of those the list offers. */
-export function sortColumn<Column extends string>(
-  order: string | undefined,
-  columns: readonly Column[],
-): Column | undefined {
-  return columns.find((column) => column === order);
+/** A page of a query: sorted by the column that is asked for when the list offers it, then the newest first. */
+export function pageOf<Table extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+  { order, desc, ...page }: SortedPage,
+  columns: readonly string[],
+  newest: RawBuilder<number> = sql`id`,
+): SelectQueryBuilder<Tables, Table, Row> {
+  const { limit, offset } = bounds(page);
+  const column = columns.find((offered) => offered === order);
+  const sorted = column === undefined ? query : query.orderBy(sql.ref(column), desc ? "desc" : "asc");
+  return sorted.orderBy(newest, "desc").limit(limit).offset(offset);
+}
+
+/** How many rows a query has. */
+export async function countRows<Table extends keyof Tables>(
+  query: SelectQueryBuilder<Tables, Table, object>,
+): Promise<number> {
+  const { total } = await query.select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
+  return total;
 }
 
 /** Whether a keyword is worth a search. */

@@ -1,8 +1,9 @@
 // Invitation codes and who came by them. What the plan pays is written by `money` only.
 import { sql } from "kysely";
 import { UserStatus } from "#contract/user.ts";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
-import { bounds, type Page } from "./page.ts";
+import { countRows, type Page, pageOf } from "./page.ts";
 import { findUserByAffCode, findUserById, type UserRow } from "./users.ts";
 
 /** Who has this invitation code: as it is written, else in any case when only one has it so (requirements W20.8). */
@@ -22,13 +23,9 @@ export async function findAffOwner(db: Db, affCode: string): Promise<UserRow | u
 
 /** Gives a user who has none an invitation code. Returns whether it did. Throws: an error that `isTaken` recognises. */
 export async function setAffCode(db: Db, userId: number, affCode: string): Promise<boolean> {
-  const result = await db
-    .updateTable("users")
-    .set({ aff_code: affCode })
-    .where("id", "=", userId)
-    .where("aff_code", "=", "")
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db.updateTable("users").set({ aff_code: affCode }).where("id", "=", userId).where("aff_code", "=", ""),
+  );
 }
 
 function friendsOf(db: Db, userId: number) {
@@ -45,16 +42,9 @@ export function listFriends(
   userId: number,
   page: Page,
 ): Promise<{ username: string; created_at: number }[]> {
-  const { limit, offset } = bounds(page);
-  return friendsOf(db, userId)
-    .select(["username", "created_at"])
-    .orderBy("id", "desc")
-    .limit(limit)
-    .offset(offset)
-    .execute();
+  return pageOf(friendsOf(db, userId).select(["username", "created_at"]), page, []).execute();
 }
 
-export async function countFriends(db: Db, userId: number): Promise<number> {
-  const row = await friendsOf(db, userId).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countFriends(db: Db, userId: number): Promise<number> {
+  return countRows(friendsOf(db, userId));
 }

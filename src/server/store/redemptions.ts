@@ -1,8 +1,9 @@
 // Redemption codes. They become used in `money` only; every change here is conditional, so that what is used stays so.
-import { type Insertable, type Selectable, sql } from "kysely";
+import type { Insertable, Selectable } from "kysely";
 import { RedemptionStatus } from "#contract/redemption.ts";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
-import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import { countRows, idOf, keywordOf, newestFirst, pageOf, type SortedPage, startsWith } from "./page.ts";
 import type { RedemptionsTable } from "./tables.ts";
 
 /** A living code; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -54,70 +55,53 @@ export function listBatch(db: Db, batch: string): Promise<Pick<RedemptionRow, "k
     .execute();
 }
 
+function living(db: Db) {
+  return db.selectFrom("redemptions").where("deleted_at", "=", 0);
+}
+
+function changing(db: Db, id: number) {
+  return db.updateTable("redemptions").where("id", "=", id).where("deleted_at", "=", 0);
+}
+
 /** A living code. */
 export function findRedemption(db: Db, id: number): Promise<RedemptionRow | undefined> {
-  return db
-    .selectFrom("redemptions")
-    .select(COLUMNS)
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  return living(db).select(COLUMNS).where("id", "=", id).executeTakeFirst();
 }
 
 /** The id of the living code with this key. */
 export async function findRedemptionIdByKey(db: Db, keyHash: string): Promise<number | undefined> {
-  const row = await db
-    .selectFrom("redemptions")
-    .select("id")
-    .where("key_hash", "=", keyHash)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
+  const row = await living(db).select("id").where("key_hash", "=", keyHash).executeTakeFirst();
   return row?.id;
 }
 
 /** Moves a code that is not used to a status. Returns whether it could (requirements M08). */
-export async function setRedemptionStatus(db: Db, id: number, status: number): Promise<boolean> {
-  const result = await db
-    .updateTable("redemptions")
-    .set({ status })
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .where("status", "<>", RedemptionStatus.used)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+export function setRedemptionStatus(db: Db, id: number, status: number): Promise<boolean> {
+  return changesOne(changing(db, id).set({ status }).where("status", "<>", RedemptionStatus.used));
 }
 
 /** Changes name and quota; a used code keeps its quota. Returns whether it could. */
-export async function updateRedemption(
+export function updateRedemption(
   db: Db,
   id: number,
   { name, quota }: { name: string; quota: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("redemptions")
-    .set({ name, quota })
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .where((where) => where.or([where("status", "<>", RedemptionStatus.used), where("quota", "=", quota)]))
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  const changed = changing(db, id).set({ name, quota });
+  return changesOne(
+    changed.where((where) =>
+      where.or([where("status", "<>", RedemptionStatus.used), where("quota", "=", quota)]),
+    ),
+  );
 }
 
 /** Deletes a code for everybody but the ledger. Returns whether there was one. Unit of `now`: seconds. */
-export async function removeRedemption(db: Db, id: number, now: number): Promise<boolean> {
-  const result = await db
-    .updateTable("redemptions")
-    // Nothing opens the code any more; its hash stays, so that it can never be made again.
-    .set({ deleted_at: now, key_sealed: "" })
-    .where("id", "=", id)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+export function removeRedemption(db: Db, id: number, now: number): Promise<boolean> {
+  // Nothing opens the code any more; its hash stays, so that it can never be made again.
+  return changesOne(changing(db, id).set({ deleted_at: now, key_sealed: "" }));
 }
 
 function filtered(db: Db, keyword: string | undefined) {
   const word = keywordOf(keyword);
-  const query = db.selectFrom("redemptions").where("deleted_at", "=", 0);
+  const query = living(db);
   if (word === "") return query;
   return query.where((where) => where.or([where("id", "=", idOf(word) ?? 0), startsWith(db, "name", word)]));
 }
@@ -127,15 +111,10 @@ export function listRedemptions(
   db: Db,
   args: { keyword?: string | undefined } & SortedPage,
 ): Promise<RedemptionRow[]> {
-  const { limit, offset } = bounds(args);
-  const column = sortColumn(args.order, SORT_COLUMNS);
-  let query = filtered(db, args.keyword).select(COLUMNS);
-  if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
   const newest = newestFirst(db, keywordOf(args.keyword) !== "");
-  return query.orderBy(newest, "desc").limit(limit).offset(offset).execute();
+  return pageOf(filtered(db, args.keyword).select(COLUMNS), args, SORT_COLUMNS, newest).execute();
 }
 
-export async function countRedemptions(db: Db, keyword?: string): Promise<number> {
-  const row = await filtered(db, keyword).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countRedemptions(db: Db, keyword?: string): Promise<number> {
+  return countRows(filtered(db, keyword));
 }

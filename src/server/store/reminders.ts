@@ -1,5 +1,6 @@
 // How far users' quotas had fallen when they were last looked at, and what they have now. Times in seconds.
 import { type Selectable, sql } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import type { QuotaRemindersTable } from "./tables.ts";
 
@@ -59,11 +60,11 @@ export async function moveReminder(
       .executeTakeFirst();
     return result.numInsertedOrUpdatedRows === 1n;
   }
-  const result = await db
-    .updateTable("quota_reminders")
-    .set({ level: to, ...sent })
-    .where("user_id", "=", userId)
-    .where("level", "=", from)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("quota_reminders")
+      .set({ level: to, ...sent })
+      .where("user_id", "=", userId)
+      .where("level", "=", from),
+  );
 }

@@ -1,6 +1,7 @@
-// Console sessions, known by the hash of their id alone.
+// Console sessions, known by the hash of their id alone. Times in seconds.
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "./db.ts";
+import { distrustDevices } from "./devices.ts";
 import type { SessionsTable } from "./tables.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -12,16 +13,46 @@ export async function insertSession(db: Db, session: Insertable<SessionsTable>):
 
 /** The session of a hashed id, ended by time or not; the caller judges. */
 export function findSession(db: Db, idHash: string): Promise<SessionRow | undefined> {
-  return db
-    .selectFrom("sessions")
-    .select(["id_hash", "user_id", "created_at", "last_seen"])
-    .where("id_hash", "=", idHash)
-    .executeTakeFirst();
+  return db.selectFrom("sessions").selectAll().where("id_hash", "=", idHash).executeTakeFirst();
 }
 
-/** Notes that the session is in use. Unit: seconds. */
-export async function touchSession(db: Db, idHash: string, lastSeen: number): Promise<void> {
-  await db.updateTable("sessions").set({ last_seen: lastSeen }).where("id_hash", "=", idHash).execute();
+/** Notes that the session is in use, and from where. */
+export async function touchSession(
+  db: Db,
+  idHash: string,
+  seen: { lastSeen: number; address: string },
+): Promise<void> {
+  await db
+    .updateTable("sessions")
+    .set({ last_seen: seen.lastSeen, address: seen.address })
+    .where("id_hash", "=", idHash)
+    .execute();
+}
+
+/** Notes that the owner proved again to be there. */
+export async function confirmSession(
+  tx: Db,
+  idHash: string,
+  proof: { stepup_at: number; mfa_at?: number },
+): Promise<void> {
+  await tx.updateTable("sessions").set(proof).where("id_hash", "=", idHash).execute();
+}
+
+/** The sessions of a user, newest first. */
+export function listSessions(
+  db: Db,
+  userId: number,
+  { seenFrom, createdFrom }: { seenFrom: number; createdFrom: number },
+): Promise<SessionRow[]> {
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("user_id", "=", userId)
+    .where("last_seen", ">=", seenFrom)
+    .where("created_at", ">=", createdFrom)
+    .orderBy("last_seen", "desc")
+    .limit(100)
+    .execute();
 }
 
 /** Ends one session; none is no fault. */
@@ -29,11 +60,24 @@ export async function deleteSession(db: Db, idHash: string): Promise<void> {
   await db.deleteFrom("sessions").where("id_hash", "=", idHash).execute();
 }
 
-/** Ends all sessions of a user, except one when given. */
+/** Ends one session of a user, and the trust in its browser. Returns whether there was one. */
+export async function deleteSessionOfUser(tx: Db, userId: number, idHash: string): Promise<boolean> {
+  const ended = await tx
+    .deleteFrom("sessions")
+    .where("user_id", "=", userId)
+    .where("id_hash", "=", idHash)
+    .returning("device_hash")
+    .executeTakeFirst();
+  if (ended && ended.device_hash !== "") await distrustDevices(tx, userId, ended.device_hash);
+  return ended !== undefined;
+}
+
+/** Ends all sessions of a user, except one when given, and the trust in all browsers. */
 export async function deleteSessionsOfUser(db: Db, userId: number, exceptHash?: string): Promise<void> {
   let query = db.deleteFrom("sessions").where("user_id", "=", userId);
   if (exceptHash !== undefined) query = query.where("id_hash", "!=", exceptHash);
   await query.execute();
+  await distrustDevices(db, userId);
 }
 
 /** Removes sessions that are too old or unused for too long. Units: seconds. */

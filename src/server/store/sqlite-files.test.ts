@@ -9,7 +9,7 @@ import { MIGRATIONS } from "./migrations/list.ts";
 let database: TestDatabase;
 
 beforeEach(async () => {
-  database = await createTestDatabase("sqlite");
+  database = await createTestDatabase("sqlite", "nothing");
 });
 
 afterEach(() => database.drop());

@@ -1,4 +1,5 @@
-// The main thread's end of one SQLite worker: requests out, answers back, no request left waiting when it dies.
+// The main thread's end of one SQLite worker: requests out, answers back, no request left waiting when it dies; and the order of what
+// goes to it.
 import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "./fault.ts";
@@ -22,6 +23,9 @@ type Order = WorkerRequest extends infer Request
 
 /** More than any page of rows takes; V8 prepares less for a heap with such a limit, 2 MB. */
 const HEAP_LIMIT_MB = 1024;
+
+/** Work that failed is not tried again before: a database in trouble must not hold up every reader, one lock can take long. */
+const RETRY_MS = 1_000;
 
 /** Where compiled modules are kept, if anywhere: without them each thread loads the compiler, some 20 MB. */
 function environment(): NodeJS.ProcessEnv {
@@ -140,5 +144,102 @@ export class SqliteThread {
     }
     for (const waiting of this.#waiting.values()) waiting.reject(this.#gone);
     this.#waiting.clear();
+  }
+}
+
+/** While a transaction is open on the one writing connection, all other statements wait in a queue. */
+export class Gate {
+  #held = false;
+  #opening: Promise<unknown> = Promise.resolve();
+  readonly #queue: (() => void)[] = [];
+
+  /** A transaction is open. */
+  get isHeld(): boolean {
+    return this.#held;
+  }
+
+  /** Who waits for a transaction to end. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Resolves when the transaction that holds the gate, or held it last, has begun or failed to. */
+  get opening(): Promise<unknown> {
+    return this.#opening;
+  }
+
+  /** Runs `action` as soon as no transaction is open. What it posts is ordered before any later transaction. */
+  pass<T>(action: () => Promise<T>): Promise<T> {
+    if (!this.#held) return action();
+    return new Promise((resolve, reject) => {
+      this.#queue.push(() => void action().then(resolve, reject));
+    });
+  }
+
+  /** Closes the gate behind the caller as soon as it is open; `action` begins the transaction. */
+  enter<T>(action: () => Promise<T>): Promise<T> {
+    if (!this.#held) return this.#begin(action);
+    return new Promise((resolve, reject) => {
+      this.#queue.push(() => void this.#begin(action).then(resolve, reject));
+    });
+  }
+
+  /** Opens the gate for those who waited, up to and including the next transaction. */
+  leave(): void {
+    this.#held = false;
+    while (!this.#held) {
+      const startNext = this.#queue.shift();
+      if (!startNext) return;
+      startNext();
+    }
+  }
+
+  #begin<T>(action: () => Promise<T>): Promise<T> {
+    this.#held = true;
+    const begun = action();
+    this.#opening = begun.then(
+      () => undefined,
+      () => undefined,
+    );
+    return begun;
+  }
+}
+
+/** One piece of work that was put off until the next statement needs it done. Knows nothing of what it is. */
+export class DeferredFlush {
+  #work: (() => Promise<void>) | undefined;
+  #running: Promise<void> | undefined;
+
+  /** Puts work off; what was put off before is replaced. */
+  schedule(work: () => Promise<void>): void {
+    this.#work = work;
+  }
+
+  /** Nothing is put off, and nothing that was is still being done. */
+  get isIdle(): boolean {
+    return this.#work === undefined && this.#running === undefined;
+  }
+
+  /** Does what was put off; callers of the same moment share it. Work that fails is put off for a while. Never throws. */
+  async flush(): Promise<void> {
+    // What is being done may have begun before the last work was scheduled. What is scheduled from now on is for later callers: under load
+    // there is always more.
+    if (this.#running !== undefined) await this.#running;
+    if (this.#work !== undefined) this.#running ??= this.#do();
+    await this.#running;
+  }
+
+  async #do(): Promise<void> {
+    const work = this.#work;
+    this.#work = undefined;
+    try {
+      await work?.();
+    } catch {
+      setTimeout(() => {
+        this.#work ??= work;
+      }, RETRY_MS).unref();
+    } finally {
+      this.#running = undefined;
+    }
   }
 }

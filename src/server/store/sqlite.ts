@@ -14,12 +14,10 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { DeferredFlush } from "./deferred-flush.ts";
 import { StoreError } from "./fault.ts";
 import { makeFolder, makePrivate, tighten } from "./files.ts";
-import { Gate } from "./gate.ts";
 import type { SqlValue } from "./sqlite-messages.ts";
-import { SqliteThread } from "./sqlite-thread.ts";
+import { DeferredFlush, Gate, SqliteThread } from "./sqlite-thread.ts";
 import type { Tables } from "./tables.ts";
 
 /** A transaction that its code forgot would stop all writing; after this long it is rolled back. */

@@ -1,7 +1,18 @@
 // One interface per table; column names are those of the wire. Rules live elsewhere.
 import type { Generated } from "kysely";
+import type { AlertTables } from "./alert-tables.ts";
+import type { FactorTables } from "./factor-tables.ts";
+import type { LimitTables } from "./limit-tables.ts";
+import type { SignOnTables } from "./sign-on-tables.ts";
+import type { ChannelTables } from "./tables-channels.ts";
+import type { KeyTables } from "./tables-keys.ts";
+import type { NameTables } from "./tables-names.ts";
+import type { PaymentTables } from "./tables-payments.ts";
+import type { PlanTables } from "./tables-plans.ts";
+import type { PriceTables } from "./tables-prices.ts";
+import type { TeamTables } from "./team-tables.ts";
 
-/** Balance columns (quota, used_quota, request_count, invite_commission_micro) are written by `money` only. */
+/** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota) are written by `money` only. */
 export interface UsersTable {
   id: Generated<number>;
   username: string;
@@ -29,6 +40,10 @@ export interface UsersTable {
   external_login: Generated<number>;
   /** What the partner plan owes the user, in millionths of a yuan. */
   invite_commission_micro: Generated<number>;
+  /** Quota that a refund or dispute took back when the balance had less; later credits pay it first. */
+  debt_quota: Generated<number>;
+  /** 1 = nobody: the wallet of a team, which the ledger books on like on any account (requirements O01). */
+  is_wallet: Generated<number>;
 }
 
 export interface SessionsTable {
@@ -37,6 +52,22 @@ export interface SessionsTable {
   user_id: number;
   created_at: number;
   last_seen: number;
+  /** Of the last call, and what the browser called itself at the login. */
+  address: Generated<string>;
+  agent: Generated<string>;
+  /** How it began: password, totp, passkey, recovery, github, wechat, or a provider. */
+  method: Generated<string>;
+  device_hash: Generated<string>;
+  /** What an outside provider calls this session; "" = none. */
+  logout_key: Generated<string>;
+  /** Sealed, for the provider's logout; "" = none. */
+  id_token: Generated<string>;
+  /** Seconds, 0 = never: when a second factor was given, when the owner was asked again, when a recovery code let in. */
+  mfa_at: Generated<number>;
+  stepup_at: Generated<number>;
+  recovered_at: Generated<number>;
+  /** 0 = none. */
+  provider_id: Generated<number>;
 }
 
 /** A one-time code, known by the hash of what it is bound to. */
@@ -67,7 +98,7 @@ export interface TokensTable {
   user_id: number;
   /** Keyed hash of the full key, for look-up (requirements K05). */
   key_hash: string;
-  /** Sealed copy for the owner's "copy" button. */
+  /** Sealed copy for the owner's "copy" button; "" = the key was shown once and can never be opened (requirements K11). */
   key_sealed: string;
   status: number;
   name: string;
@@ -81,35 +112,17 @@ export interface TokensTable {
   used_quota: Generated<number>;
   models: string;
   subnet: string;
+  /** The account of the team that pays for its calls; 0 = its user pays. It never goes back to 0. */
+  wallet_id: Generated<number>;
+  /** The begin and the end of the key; "" = made before this was noted. */
+  key_hint: Generated<string>;
+  /** Comma-separated. */
+  tags: Generated<string>;
+  /** JSON object of texts; "" = none. */
+  metadata: Generated<string>;
+  /** The administrator who made it for its user; 0 = the user. */
+  made_by: Generated<number>;
   /** Seconds; 0 = alive. Rows stay for the sums of the ledger (requirements M29). */
-  deleted_at: Generated<number>;
-}
-
-export interface ChannelsTable {
-  id: Generated<number>;
-  type: number;
-  key_hash: string;
-  key_sealed: string;
-  status: number;
-  status_reason: string;
-  status_time: number;
-  name: string;
-  weight: number;
-  priority: number;
-  created_time: number;
-  test_time: number;
-  /** Milliseconds; 0 = untested. */
-  response_time: number;
-  base_url: string;
-  other: string;
-  balance: number;
-  balance_updated_time: number;
-  /** Comma-separated, as on the wire. */
-  models: string;
-  group: string;
-  used_quota: Generated<number>;
-  model_mapping: string;
-  config: string;
   deleted_at: Generated<number>;
 }
 
@@ -141,14 +154,21 @@ export interface LogsTable {
   /** 0 or 1. */
   is_stream: number;
   estimated: number;
+  /** The person who called, where the account that paid is a team's; 0 = the account is the person's. */
+  member_id: Generated<number>;
   /** Channels that were called in vain before, `id:error,id:error`; "" = none. For administrators only. */
   trail: string;
+  /** Which of a channel's several keys served; 0 = its only one. */
+  key_id: Generated<number>;
 }
 
 /** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
 export interface LogSumsTable {
-  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel";
-  /** User or channel id, token or model name; model name, line feed and channel id for `model-channel`; "" for `all`. */
+  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel" | "key" | "member";
+  /**
+   * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; wallet, blank and user id for
+   * `member`; "" for `all`.
+   */
   key: string;
   /** Start of the hour, seconds. */
   hour: number;
@@ -195,7 +215,7 @@ export interface LogSpansTable {
   last_id: number;
 }
 
-/** What is set aside for calls in flight. A row lives from reserve to settle, release or recovery. */
+/** What is set aside for calls in flight, `holds` in windows of limits. A row lives from reserve to settle, release or recovery. */
 export interface ReservationsTable {
   request_id: string;
   user_id: number;
@@ -212,6 +232,9 @@ export interface ReservationsTable {
   node: string;
   /** 1 = the amount is set aside from the token too (it was limited when the call came). */
   token_limited: number;
+  holds: Generated<string>;
+  /** What of `amount` plans have set aside; the wallet has the rest. */
+  plan_amount: Generated<number>;
 }
 
 /** Processes that hold reservations. One that stops renewing its lease is dead, and its reservations are closed. */
@@ -272,6 +295,11 @@ export interface LedgerTable {
   redemption_id: Generated<number>;
   /** Signed change of the commission, in millionths of a yuan; 0 for all that is about quota. */
   yuan_micro: Generated<number>;
+  holds: Generated<string>;
+  /** What plans paid of a call, or one of them by `plan-consume`. */
+  plan_amount: Generated<number>;
+  /** The period of a plan; 0 for all but `plan-consume`. */
+  period_id: Generated<number>;
 }
 
 /** An administrator's act. Append-only; triggers refuse UPDATE and DELETE. */
@@ -335,26 +363,23 @@ export interface SignupsTable {
   for_inviter: number;
 }
 
-/** What proved who somebody was that a registration brought gifts to; stays when the account is deleted (requirements M25). */
-export interface WelcomedTable {
-  /** Keyed hash of a mailbox, a GitHub id or a WeChat id. */
-  identity_hash: string;
-}
-
-/** Who holds a user name; see names.ts. */
-export interface UserNamesTable {
-  /** The name without regard to case and form. */
-  name_key: string;
-  user_id: number;
-}
-
-export interface Tables {
+export interface Tables
+  extends AlertTables,
+    ChannelTables,
+    FactorTables,
+    LimitTables,
+    KeyTables,
+    NameTables,
+    PaymentTables,
+    PlanTables,
+    PriceTables,
+    SignOnTables,
+    TeamTables {
   users: UsersTable;
   sessions: SessionsTable;
   codes: CodesTable;
   quota_reminders: QuotaRemindersTable;
   tokens: TokensTable;
-  channels: ChannelsTable;
   options: OptionsTable;
   logs: LogsTable;
   log_sums: LogSumsTable;
@@ -371,6 +396,4 @@ export interface Tables {
   ledger_sums_head: LedgerSumsHeadTable;
   openings: OpeningsTable;
   signups: SignupsTable;
-  welcomed: WelcomedTable;
-  user_names: UserNamesTable;
 }

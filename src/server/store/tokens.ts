@@ -1,8 +1,9 @@
 // Tokens: the API keys of users. `remain_quota` and `used_quota` are written by `money` only. Deleted ones stay as rows.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import { isNoChange } from "./change.ts";
+import { TEAM_RIGHTS } from "#contract/team-words.ts";
+import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
-import { bounds, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import { countRows, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
 import type { TokensTable } from "./tables.ts";
 
 /** A living token; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -13,7 +14,7 @@ export type NewToken = Omit<Insertable<TokensTable>, "id" | "remain_quota" | "us
 
 export type TokenChange = Omit<
   Updateable<TokensTable>,
-  "id" | "user_id" | "remain_quota" | "used_quota" | "deleted_at"
+  "id" | "user_id" | "wallet_id" | "remain_quota" | "used_quota" | "deleted_at"
 >;
 
 const COLUMNS = [
@@ -31,6 +32,11 @@ const COLUMNS = [
   "used_quota",
   "models",
   "subnet",
+  "key_hint",
+  "tags",
+  "metadata",
+  "made_by",
+  "wallet_id",
 ] as const satisfies readonly (keyof TokenRow)[];
 
 /** Columns a list of tokens can be sorted by. */
@@ -51,18 +57,26 @@ export async function insertToken(db: Db, token: NewToken): Promise<number> {
   return row.id;
 }
 
-/** A living token; with `userId` only one of that user's. */
+/** A living token; with `userId` only one of that user's own, not of a team. */
 export function findToken(db: Db, id: number, userId?: number): Promise<TokenRow | undefined> {
   let query = db.selectFrom("tokens").select(COLUMNS).where("id", "=", id).where("deleted_at", "=", 0);
-  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  if (userId !== undefined) query = query.where("user_id", "=", userId).where("wallet_id", "=", 0);
   return query.executeTakeFirst();
 }
 
-/** The living token with this key, and what admission needs to know of its owner, in one look. */
-export function findTokenByKey(db: Db, keyHash: string) {
+/** Living tokens, and what admission needs to know of their owners. */
+export function keyOwners(db: Db) {
   return db
     .selectFrom("tokens")
     .innerJoin("users", "users.id", "tokens.user_id")
+    .leftJoin("users as wallets", "wallets.id", "tokens.wallet_id")
+    .leftJoin("teams", "teams.wallet_id", "tokens.wallet_id")
+    .leftJoin("team_members", (join) =>
+      join
+        .onRef("team_members.team_id", "=", "teams.id")
+        .onRef("team_members.user_id", "=", "tokens.user_id")
+        .on("team_members.role", "in", TEAM_RIGHTS.token),
+    )
     .select([
       "tokens.id as id",
       "tokens.user_id as user_id",
@@ -77,82 +91,139 @@ export function findTokenByKey(db: Db, keyHash: string) {
       "users.group as group",
       "users.role as role",
       "users.status as user_status",
+      "tokens.wallet_id as wallet_id",
+      "wallets.group as wallet_group",
+      "wallets.status as wallet_status",
+      "team_members.id as seat_id",
     ])
-    .where("tokens.key_hash", "=", keyHash)
-    .where("tokens.deleted_at", "=", 0)
-    .executeTakeFirst();
+    .where("tokens.deleted_at", "=", 0);
+}
+
+/** The living token with this key and its owner, in one look. */
+export function findTokenByKey(db: Db, keyHash: string) {
+  return keyOwners(db).where("tokens.key_hash", "=", keyHash).executeTakeFirst();
 }
 
 /** What `findTokenByKey` answers. */
 export type KeyOwner = NonNullable<Awaited<ReturnType<typeof findTokenByKey>>>;
 
+/** Whose a token is: a user's own, or with a wallet the one he holds of a team. */
+export interface Holder {
+  readonly userId: number;
+  /** Absent = his own account pays. */
+  readonly walletId?: number;
+}
+
+/** The holder of a row. */
+export function holderOf({ user_id, wallet_id }: Pick<TokenRow, "user_id" | "wallet_id">): Holder {
+  return { userId: user_id, walletId: wallet_id };
+}
+
+function changing(db: Db, { userId, walletId = 0 }: Holder) {
+  return db
+    .updateTable("tokens")
+    .where("user_id", "=", userId)
+    .where("wallet_id", "=", walletId)
+    .where("deleted_at", "=", 0);
+}
+
+/** Nothing opens the key any more; its hash stays, so that it can never be given out again. */
+const REMOVED = { key_sealed: "" };
+
 /** Changes anything but quotas. Returns whether the user has this token. */
 export async function updateToken(
   db: Db,
-  { id, userId, change }: { id: number; userId: number; change: TokenChange },
+  { id, change, ...holder }: Holder & { id: number; change: TokenChange },
 ): Promise<boolean> {
-  if (isNoChange(change)) return (await findToken(db, id, userId)) !== undefined;
-  const result = await db
-    .updateTable("tokens")
-    .set(change)
-    .where("id", "=", id)
-    .where("user_id", "=", userId)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  // There is nothing to set; whether there is such a token is asked all the same.
+  const set = isNoChange(change) ? { wallet_id: holder.walletId ?? 0 } : change;
+  return changesOne(changing(db, holder).set(set).where("id", "=", id));
 }
 
 /** Deletes a token for everybody but the ledger. Returns whether the user had it. Unit of `now`: seconds. */
-export async function removeToken(
+export function removeToken(
   db: Db,
-  { id, userId, now }: { id: number; userId: number; now: number },
+  { id, now, ...holder }: Holder & { id: number; now: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("tokens")
-    // Nothing opens the key any more; its hash stays, so that it can never be given out again.
-    .set({ deleted_at: now, key_sealed: "" })
-    .where("id", "=", id)
-    .where("user_id", "=", userId)
-    .where("deleted_at", "=", 0)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    changing(db, holder)
+      .set({ deleted_at: now, ...REMOVED })
+      .where("id", "=", id),
+  );
 }
 
-/** Deletes all tokens of a user. */
+/** Deletes all tokens of a user, also those that a team pays for. */
 export async function removeTokensOfUser(db: Db, userId: number, now: number): Promise<void> {
   await db
     .updateTable("tokens")
-    .set({ deleted_at: now, key_sealed: "" })
+    .set({ deleted_at: now, ...REMOVED })
     .where("user_id", "=", userId)
     .where("deleted_at", "=", 0)
     .execute();
 }
 
-export interface TokenFilter {
-  readonly userId: number;
+/** A user's own tokens, those he holds of a team, or all of a team. */
+export type TokenFilter = (
+  | { readonly userId: number; readonly walletId?: number }
+  | { readonly userId?: undefined; readonly walletId: number }
+) & {
   /** Head of the name; "" = all. */
   readonly prefix?: string | undefined;
+  /** One of its tags; "" = all. */
+  readonly tag?: string | undefined;
+};
+
+/** Whether a token has a tag. Nothing in the tag is a wildcard. */
+function hasTag(tag: string) {
+  const list = sql`(',' || tags || ',')`;
+  return sql<boolean>`replace(${list}, ${`,${tag},`}, '') <> ${list}`;
 }
 
 function filtered(db: Db, filter: TokenFilter) {
   const prefix = keywordOf(filter.prefix);
-  const query = db.selectFrom("tokens").where("user_id", "=", filter.userId).where("deleted_at", "=", 0);
+  const { tag = "" } = filter;
+  let query = db
+    .selectFrom("tokens")
+    .where("wallet_id", "=", filter.walletId ?? 0)
+    .where("deleted_at", "=", 0);
+  if (tag !== "") query = query.where(hasTag(tag));
+  if (filter.userId !== undefined) query = query.where("user_id", "=", filter.userId);
   return prefix === "" ? query : query.where(startsWith(db, "name", prefix));
 }
 
-/** A page of a user's tokens, newest first unless sorted otherwise. */
+/** A page of a user's or a team's tokens, newest first unless sorted otherwise. */
 export function listTokens(db: Db, args: TokenFilter & SortedPage): Promise<TokenRow[]> {
-  const { limit, offset } = bounds(args);
-  const column = sortColumn(args.order, TOKEN_SORT_COLUMNS);
-  const direction = args.desc ? "desc" : "asc";
-  let query = filtered(db, args).select(COLUMNS);
+  const query = filtered(db, args).select(COLUMNS);
   // Unlimited counts as more than any number (requirements W3.7).
-  if (column === "remain_quota") query = query.orderBy("unlimited_quota", direction);
-  if (column) query = query.orderBy(column, direction);
-  return query.orderBy("id", "desc").limit(limit).offset(offset).execute();
+  const isByBalance = args.order === "remain_quota";
+  const sorted = isByBalance ? query.orderBy("unlimited_quota", args.desc ? "desc" : "asc") : query;
+  return pageOf(sorted, args, TOKEN_SORT_COLUMNS).execute();
 }
 
-export async function countTokens(db: Db, filter: TokenFilter): Promise<number> {
-  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countTokens(db: Db, filter: TokenFilter): Promise<number> {
+  return countRows(filtered(db, filter));
+}
+
+/** Living tokens from an id on whose keys can still be opened. Order: by id. */
+export function listSealedTokens(db: Db, after: number, count: number) {
+  return db
+    .selectFrom("tokens")
+    .select(["id", "key_hash", "key_sealed"])
+    .where("id", ">", after)
+    .where("deleted_at", "=", 0)
+    .where("key_sealed", "!=", "")
+    .orderBy("id")
+    .limit(count)
+    .execute();
+}
+
+/** Forgets what opens a key. Returns whether the token still had this key. */
+export function forgetKey(db: Db, token: Pick<TokenRow, "id" | "key_hash" | "key_hint">): Promise<boolean> {
+  return changesOne(
+    db
+      .updateTable("tokens")
+      .set({ key_sealed: "", key_hint: token.key_hint })
+      .where("id", "=", token.id)
+      .where("key_hash", "=", token.key_hash),
+  );
 }

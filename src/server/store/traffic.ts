@@ -3,14 +3,10 @@ import { type RawBuilder, sql } from "kysely";
 import { type Db, sumInt } from "./db.ts";
 import type { TrafficHoursTable } from "./tables.ts";
 
-export interface Outcomes {
-  readonly calls: number;
-  readonly failures: number;
-  /** Streamed answers of which the first byte came. */
-  readonly streams: number;
-  /** Sum over those streams, milliseconds. */
-  readonly first_byte_ms: number;
-}
+const COLUMNS = ["calls", "failures", "streams", "first_byte_ms"] as const;
+
+/** What the table tells of an hour. */
+export type Outcomes = Readonly<Pick<TrafficHoursTable, (typeof COLUMNS)[number]>>;
 
 /** Rows of one statement: far below the parameters either database takes. */
 const BATCH = 500;
@@ -35,8 +31,6 @@ export async function addTraffic(db: Db, rows: readonly TrafficHoursTable[]): Pr
         .execute();
   });
 }
-
-const COLUMNS = ["calls", "failures", "streams", "first_byte_ms"] as const;
 
 /** Outcomes from `start` on by day; `day` is its start. Unit: seconds. `offsetSec` is where a day begins east of UTC. */
 export function listTrafficDays(

@@ -1,15 +1,13 @@
 // Consumption of the last days for the dashboard, from the sums by hour: it survives the clearing of the log. Reads only.
 import { type AliasedExpression, sql } from "kysely";
 import { type Db, sumInt } from "./db.ts";
+import type { LogSumsTable } from "./tables.ts";
 import { dayOf } from "./traffic.ts";
 
-export interface Sums {
-  /** Quota units. */
-  readonly quota: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly requests: number;
-}
+const COLUMNS = ["quota", "prompt_tokens", "completion_tokens", "requests"] as const;
+
+/** Sums of calls; quota in its units. */
+export type Sums = Readonly<Pick<LogSumsTable, (typeof COLUMNS)[number]>>;
 
 /** Hours that begin at `start` or later, and before `before`. Unit: seconds. */
 export interface Span {
@@ -25,8 +23,6 @@ interface Part extends Sums {
   readonly name: string;
   readonly hour: number;
 }
-
-const COLUMNS = ["quota", "prompt_tokens", "completion_tokens", "requests"] as const;
 
 /** The sums of a span along one dimension. Those of one user are kept by model and token only. */
 function parts(db: Db, { userId, start, before }: Span, by: By): AliasedExpression<Part, "parts"> {
@@ -125,6 +121,16 @@ export async function rankUsage(
   span: Span,
   { by, count }: { by: "token" | "user" | "channel"; count: number },
 ): Promise<Named[]> {
+  const sums = await sumNames(db, span, by);
+  return sums.sort((one, other) => other.quota - one.quota || other.requests - one.requests).slice(0, count);
+}
+
+/** Sums by model, in no order. */
+export function sumModels(db: Db, span: Span): Promise<Named[]> {
+  return sumNames(db, span, "model");
+}
+
+async function sumNames(db: Db, span: Span, by: By): Promise<Named[]> {
   const sums = new Map<string, Named>();
   for (const piece of piecesOf(span)) {
     const rows = await db
@@ -134,9 +140,7 @@ export async function rankUsage(
       .execute();
     for (const row of rows) sums.set(row.name, together(sums.get(row.name), row));
   }
-  return [...sums.values()]
-    .sort((one, other) => other.quota - one.quota || other.requests - one.requests)
-    .slice(0, count);
+  return [...sums.values()];
 }
 
 function together(one: Named | undefined, other: Named): Named {

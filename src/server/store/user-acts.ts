@@ -2,9 +2,12 @@
 // administrator. Balances are not touched.
 import { sql } from "kysely";
 import { Role, UserStatus } from "#contract/user.ts";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import { holdName } from "./names.ts";
+import { countRows } from "./page.ts";
 import { deleteSessionsOfUser } from "./sessions.ts";
+import { leaveTeams } from "./teams.ts";
 import { removeTokensOfUser } from "./tokens.ts";
 import { type UserChange, withMailbox } from "./users.ts";
 
@@ -17,14 +20,9 @@ export interface Seen {
 
 /** Changes a user who still has the role and status that were seen; a name inside a transaction. Returns whether it had. */
 export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Promise<boolean> {
-  const result = await db
-    .updateTable("users")
-    .set(withMailbox(change))
-    .where("id", "=", seen.id)
-    .where("role", "=", seen.role)
-    .where("status", "=", seen.status)
-    .executeTakeFirst();
-  const isAsSeen = result.numUpdatedRows === 1n;
+  const { id, role, status } = seen;
+  const asSeen = db.updateTable("users").where((where) => where.and({ id, role, status }));
+  const isAsSeen = await changesOne(asSeen.set(withMailbox(change)));
   if (isAsSeen && change.username !== undefined) await holdName(db, seen.id, change.username);
   return isAsSeen;
 }
@@ -43,20 +41,16 @@ export async function countOtherSupers(
 ): Promise<number> {
   // On SQLite the transaction itself has the only writer.
   if (dialect === "postgres") await sql`SELECT pg_advisory_xact_lock(${SUPERS_LOCK})`.execute(tx);
-  const row = await tx
-    .selectFrom("users")
-    .select(sql<number>`count(*)`.as("total"))
-    .where("role", ">=", Role.root)
-    .where("status", "=", UserStatus.enabled)
-    .where("id", "<>", userId)
-    .executeTakeFirstOrThrow();
-  return row.total;
+  return countRows(supers(tx).where("id", "<>", userId));
+}
+
+function supers(db: Db) {
+  return db.selectFrom("users").where("role", ">=", Role.root).where("status", "=", UserStatus.enabled);
 }
 
 /** Names of the enabled super administrators, oldest first. */
 export async function listSupers(db: Db): Promise<string[]> {
-  const supers = db.selectFrom("users").select("username").where("role", ">=", Role.root);
-  const rows = await supers.where("status", "=", UserStatus.enabled).orderBy("id").execute();
+  const rows = await supers(db).select("username").orderBy("id").execute();
   return rows.map(({ username }) => username);
 }
 
@@ -79,6 +73,7 @@ export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: nu
   if (!isBuried) return false;
   await deleteSessionsOfUser(tx, seen.id);
   await removeTokensOfUser(tx, seen.id, args.now);
+  await leaveTeams(tx, seen.id);
   return true;
 }
 

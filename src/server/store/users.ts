@@ -1,23 +1,26 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { plainName } from "#contract/name.ts";
-import { isNoChange } from "./change.ts";
+import { changesOne, isNoChange } from "./change.ts";
 import { type Db, isPostgres } from "./db.ts";
 import { mailboxOf } from "./mailbox.ts";
 import { holdName } from "./names.ts";
-import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import { countRows, idOf, keywordOf, newestFirst, pageOf, type SortedPage, startsWith } from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
-/** A user without what must never travel with the others, password and access token, and without what only the store compares. */
-export type UserRow = Omit<Selectable<UsersTable>, "password" | "access_token_hash" | "mailbox">;
+/** A person: wallets of teams are found by nothing here. Without what must never travel with the others, password and access token, and without what only the store compares. */
+export type UserRow = Omit<
+  Selectable<UsersTable>,
+  "password" | "access_token_hash" | "mailbox" | "debt_quota" | "is_wallet"
+>;
 
-type Balance = "quota" | "used_quota" | "request_count" | "invite_commission_micro";
+type Balance = "quota" | "used_quota" | "request_count" | "invite_commission_micro" | "debt_quota";
 
 /** What a new user is made of; the balance starts at 0 and is granted by `money`. */
-export type NewUser = Omit<Insertable<UsersTable>, "id" | "mailbox" | Balance>;
+export type NewUser = Omit<Insertable<UsersTable>, "id" | "mailbox" | "is_wallet" | Balance>;
 
 /** What may be changed here: everything but the balances. */
-export type UserChange = Omit<Updateable<UsersTable>, "id" | "mailbox" | Balance>;
+export type UserChange = Omit<Updateable<UsersTable>, "id" | "mailbox" | "is_wallet" | Balance>;
 
 /** What is written beside an address: whose mailbox it is may belong to one account only. */
 export function withMailbox<Row extends { readonly email?: string | undefined }>(row: Row) {
@@ -47,17 +50,21 @@ const COLUMNS = [
 /** Columns a list of users can be sorted by. */
 export const USER_SORT_COLUMNS = COLUMNS;
 
+function reading(db: Db) {
+  return db.selectFrom("users").select(COLUMNS).where("is_wallet", "=", 0);
+}
+
 /** The one with this id. Throws: when there is none. */
 export async function getUser(db: Db, id: number): Promise<UserRow> {
-  return db.selectFrom("users").select(COLUMNS).where("id", "=", id).executeTakeFirstOrThrow();
+  return reading(db).where("id", "=", id).executeTakeFirstOrThrow();
 }
 
 export function findUserById(db: Db, id: number): Promise<UserRow | undefined> {
-  return db.selectFrom("users").select(COLUMNS).where("id", "=", id).executeTakeFirst();
+  return reading(db).where("id", "=", id).executeTakeFirst();
 }
 
 export function findUserByName(db: Db, username: string): Promise<UserRow | undefined> {
-  return db.selectFrom("users").select(COLUMNS).where("username", "=", username).executeTakeFirst();
+  return reading(db).where("username", "=", username).executeTakeFirst();
 }
 
 /**
@@ -89,30 +96,19 @@ export async function findUserByIdentity(
   value: string,
 ): Promise<UserRow | undefined> {
   if (value === "") return undefined;
-  return db
-    .selectFrom("users")
-    .select(COLUMNS)
-    .where(identity, "=", value)
-    .where(identity, "<>", "")
-    .executeTakeFirst();
+  return reading(db).where(identity, "=", value).where(identity, "<>", "").executeTakeFirst();
 }
 
 /** The one who has an address, or another address of the same mailbox; "" is nobody's. */
 export async function findUserByMailbox(db: Db, email: string): Promise<UserRow | undefined> {
-  const holder = await db
-    .selectFrom("users")
-    .select(COLUMNS)
-    .where("mailbox", "=", mailboxOf(email))
-    .where("mailbox", "<>", "")
-    .executeTakeFirst();
+  const inMailbox = reading(db).where("mailbox", "=", mailboxOf(email)).where("mailbox", "<>", "");
+  const holder = await inMailbox.executeTakeFirst();
   return holder ?? findUserByIdentity(db, "email", email);
 }
 
 /** The first enabled user of a role who has an e-mail address. */
 export function findMailableUser(db: Db, role: number, status: number): Promise<UserRow | undefined> {
-  return db
-    .selectFrom("users")
-    .select(COLUMNS)
+  return reading(db)
     .where("role", ">=", role)
     .where("status", "=", status)
     .where("email", "<>", "")
@@ -167,13 +163,13 @@ export async function replacePassword(
   id: number,
   change: { before: string; after: string },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("users")
-    .set({ password: change.after })
-    .where("id", "=", id)
-    .where("password", "=", change.before)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("users")
+      .set({ password: change.after })
+      .where("id", "=", id)
+      .where("password", "=", change.before),
+  );
 }
 
 /** Puts one identity in the place of another, unless it was changed meanwhile. Returns whether it did. */
@@ -182,17 +178,17 @@ export async function replaceIdentity(
   id: number,
   { identity, before, after }: { identity: Identity; before: string; after: string },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("users")
-    .set({ [identity]: after })
-    .where("id", "=", id)
-    .where(identity, "=", before)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("users")
+      .set({ [identity]: after })
+      .where("id", "=", id)
+      .where(identity, "=", before),
+  );
 }
 
 export function findUserByAffCode(db: Db, affCode: string): Promise<UserRow | undefined> {
-  return db.selectFrom("users").select(COLUMNS).where("aff_code", "=", affCode).executeTakeFirst();
+  return reading(db).where("aff_code", "=", affCode).executeTakeFirst();
 }
 
 export async function findUserIdByAccessToken(db: Db, accessTokenHash: string): Promise<number | undefined> {
@@ -247,25 +243,16 @@ export async function insertUser(tx: Db, user: NewUser): Promise<number> {
 /** Changes anything but balances; a name inside a transaction. Returns whether the user exists. */
 export async function updateUserProfile(db: Db, id: number, change: UserChange): Promise<boolean> {
   if (isNoChange(change)) return (await findUserById(db, id)) !== undefined;
-  const result = await db
-    .updateTable("users")
-    .set(withMailbox(change))
-    .where("id", "=", id)
-    .executeTakeFirst();
-  const isThere = result.numUpdatedRows === 1n;
+  const isThere = await changesOne(db.updateTable("users").set(withMailbox(change)).where("id", "=", id));
   if (isThere && change.username !== undefined) await holdName(db, id, change.username);
   return isThere;
 }
 
 /** Moves a user to another status, if it still has the expected one. Returns whether it had. */
 export async function setUserStatus(db: Db, id: number, from: number, to: number): Promise<boolean> {
-  const result = await db
-    .updateTable("users")
-    .set({ status: to })
-    .where("id", "=", id)
-    .where("status", "=", from)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db.updateTable("users").set({ status: to }).where("id", "=", id).where("status", "=", from),
+  );
 }
 
 export interface UserFilter {
@@ -277,7 +264,7 @@ export interface UserFilter {
 
 function filtered(db: Db, filter: UserFilter) {
   const keyword = keywordOf(filter.keyword);
-  let query = db.selectFrom("users");
+  let query = db.selectFrom("users").where("is_wallet", "=", 0);
   if (filter.exceptStatus !== undefined) query = query.where("status", "!=", filter.exceptStatus);
   if (keyword === "") return query;
   return query.where((where) =>
@@ -292,15 +279,21 @@ function filtered(db: Db, filter: UserFilter) {
 
 /** A page of users, newest first unless sorted otherwise. */
 export function listUsers(db: Db, args: UserFilter & SortedPage): Promise<UserRow[]> {
-  const { limit, offset } = bounds(args);
-  const column = sortColumn(args.order, USER_SORT_COLUMNS);
-  let query = filtered(db, args).select(COLUMNS);
-  if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
   const newest = newestFirst(db, keywordOf(args.keyword) !== "");
-  return query.orderBy(newest, "desc").limit(limit).offset(offset).execute();
+  return pageOf(filtered(db, args).select(COLUMNS), args, USER_SORT_COLUMNS, newest).execute();
 }
 
-export async function countUsers(db: Db, filter: UserFilter): Promise<number> {
-  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countUsers(db: Db, filter: UserFilter): Promise<number> {
+  return countRows(filtered(db, filter));
+}
+
+/** Whether there is any account. Reads what every schema has: it is asked before a database is migrated. */
+export async function hasUsers(db: Db): Promise<boolean> {
+  return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Quota that refunds and disputes could not take from a user, and that the next credits pay. */
+export async function debtOf(db: Db, id: number): Promise<number> {
+  const row = await db.selectFrom("users").select("debt_quota").where("id", "=", id).executeTakeFirst();
+  return row?.debt_quota ?? 0;
 }

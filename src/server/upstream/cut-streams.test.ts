@@ -3,8 +3,7 @@
 import { expect, it } from "vitest";
 import type { EndpointName } from "#contract/provider.ts";
 import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";
-import { LineReader } from "./handlers/frames.ts";
-import { AwsReader } from "./handlers/frames-aws.ts";
+import { AwsReader, LineReader } from "./handlers/frames.ts";
 import { dataText, SseReader } from "./hub/sse.ts";
 
 const fixtures = loadFixtures();

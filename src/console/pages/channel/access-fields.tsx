@@ -1,8 +1,14 @@
 // How a channel is reached: address, key, and the extra field some types have.
-import { Checkbox, Form, type FormRule, Input } from "antd";
+import { Checkbox, Form, type FormRule, Input, Select } from "antd";
+import { Link } from "react-router";
 import { required, rule } from "#console/ui/fields.ts";
+import { Section } from "#console/ui/section.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
+import type { Channel } from "#contract/channel.ts";
+import type { KEY_MODES as KEY_MODE_NAMES } from "#contract/channel-key.ts";
 import { plainKey } from "#contract/provider-paths.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
+import { ProxyFields } from "./proxy-fields.tsx";
 import { addressHint, BaseUrlRule, keysOf } from "./values.ts";
 
 const MISSING_KEY = "请填写渠道名称和渠道密钥";
@@ -22,14 +28,15 @@ function AddressField({ type }: { readonly type: number }) {
   const provider = providerOf(type);
   const isNeeded = provider?.baseUrl === "";
   return (
-    <Form.Item
+    <TextField
       name="base_url"
       label="Base URL"
       extra={addressHelp(provider)}
       rules={[...(isNeeded ? [present("请填写 Base URL")] : []), rule(BaseUrlRule)]}
-    >
-      <Input className="tg-code" autoComplete="off" spellCheck={false} placeholder={addressHint(provider)} />
-    </Form.Item>
+      className="tg-code"
+      spellCheck={false}
+      placeholder={addressHint(provider)}
+    />
   );
 }
 
@@ -37,14 +44,15 @@ function OtherField({ type }: { readonly type: number }) {
   const other = providerOf(type)?.other;
   if (other === undefined) return null;
   return (
-    <Form.Item
+    <TextField
       name="other"
       label={other.label}
       extra={other.hint}
       rules={other.required === true ? [present(`请填写${other.label}`)] : []}
-    >
-      <Input className="tg-code" maxLength={1000} autoComplete="off" placeholder={other.fallback} />
-    </Form.Item>
+      className="tg-code"
+      maxLength={1000}
+      placeholder={other.fallback}
+    />
   );
 }
 
@@ -89,20 +97,61 @@ function KeyField(props: KeyFieldProps) {
   );
 }
 
-export function AccessFields({ type, isNew }: { readonly type: number; readonly isNew: boolean }) {
+const KEY_MODES: readonly { readonly value: (typeof KEY_MODE_NAMES)[number]; readonly label: string }[] = [
+  { value: "random", label: "随机" },
+  { value: "round_robin", label: "轮流" },
+  { value: "weighted", label: "按权重" },
+  { value: "least_used", label: "最空闲" },
+  { value: "first", label: "按顺序，用完再换" },
+];
+
+/** In place of one key: how several are chosen, and the way to them. */
+function SeveralKeys({ id }: { readonly id: number }) {
+  return (
+    <>
+      <Form.Item
+        name="key_mode"
+        label="密钥的选择方式"
+        extra="同一对话固定使用同一密钥，以命中上游的提示缓存；“按顺序”除外。"
+      >
+        <Select options={[...KEY_MODES]} />
+      </Form.Item>
+      <p className="tg-form-under">
+        这个渠道有多个密钥，<Link to={`/channel/keys/${id}`}>管理密钥</Link>
+      </p>
+    </>
+  );
+}
+
+interface AccessFieldsProps {
+  readonly type: number;
+  /** undefined = a new one. */
+  readonly channel: Channel | undefined;
+}
+
+export function AccessFields({ type, channel }: AccessFieldsProps) {
+  const isNew = channel === undefined;
   const isBatch = Form.useWatch("is_batch") === true;
   return (
-    <section className="tg-card tg-section">
-      <h2>接入</h2>
-      <p>请求发往哪里，以及用什么凭据。</p>
+    <Section title="接入" lead="请求发往哪里，以及用什么凭据。">
       <AddressField type={type} />
       <OtherField type={type} />
-      <KeyField type={type} isNew={isNew} isBatch={isBatch} />
+      {channel?.has_keys === true ? (
+        <SeveralKeys id={channel.id} />
+      ) : (
+        <KeyField type={type} isNew={isNew} isBatch={isBatch} />
+      )}
       {isNew ? (
         <Form.Item name="is_batch" valuePropName="checked">
           <Checkbox>批量创建</Checkbox>
         </Form.Item>
-      ) : null}
-    </section>
+      ) : channel.has_keys ? null : (
+        <p className="tg-form-under">
+          <Link to={`/channel/keys/${channel.id}`}>添加更多密钥</Link>
+          ，由这个渠道轮换使用。
+        </p>
+      )}
+      <ProxyFields hasLogin={channel?.proxy_login === true} />
+    </Section>
   );
 }

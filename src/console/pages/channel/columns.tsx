@@ -1,19 +1,73 @@
 // The columns of the channel list.
-
+import { SyncOutlined } from "@ant-design/icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { Button } from "antd";
+import { Link } from "react-router";
+import { useCall } from "#console/base/call.ts";
 import type { TagColour } from "#console/base/colours.ts";
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
+import { patchRow } from "#console/base/rows.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
-import { NumberCell } from "#console/ui/number-cell.tsx";
-import type { Column } from "#console/ui/row-view.ts";
+import { NumberCell } from "#console/ui/number-input.tsx";
+import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { ColourTag, StatusTag } from "#console/ui/status-tag.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
-import { type Channel, ChannelStatus } from "#contract/channel.ts";
-import { responseGrade } from "#contract/quota.ts";
-import { Balance } from "./balance-cell.tsx";
+import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
+import { type BalanceUnit, providerOf } from "#contract/providers.ts";
+import { abbreviate, formatQuota, type QuotaDisplay, responseGrade } from "#contract/quota.ts";
 import { TypeTag } from "./type-tag.tsx";
 
+const LISTS = [channelApi.list, channelApi.search] as const;
+
+/** A stored balance in the unit of its type (requirements B9). */
+function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {
+  switch (unit) {
+    case "usd":
+      return `$${balance.toFixed(2)}`;
+    case "cny":
+      return `¥${balance.toFixed(2)}`;
+    case "cny/10000":
+      return `¥${(balance / 10_000).toFixed(2)}`;
+    case "quota":
+      return display.inCurrency ? formatQuota(balance, display) : abbreviate(balance);
+  }
+}
+
+function Balance({ row: channel }: CellProps<Channel>) {
+  const client = useQueryClient();
+  const display = useQuotaDisplay();
+  const refresh = useCall(channelApi.updateBalance, {
+    onSuccess: ({ balance }, { params }) => {
+      const balance_updated_time = Math.floor(Date.now() / 1000);
+      patchRow(client, LISTS, { id: params.id, ...{ balance, balance_updated_time } });
+      toast.success(`渠道 ${channel.name} 余额更新成功！`);
+    },
+  });
+  const unit = providerOf(channel.type)?.balance?.unit;
+  if (unit === undefined) return <span className="tg-muted">不支持</span>;
+  const when = formatTime(channel.balance_updated_time);
+  const text = balanceText(channel.balance, unit, display);
+  return (
+    <Tooltip title={when === "" ? "尚未更新，点击更新" : `更新于 ${when}，点击更新`}>
+      <Button
+        type="text"
+        size="small"
+        className="tg-channel-balance tg-number"
+        aria-label={`${text}，更新渠道 ${channel.name} 的余额`}
+        disabled={refresh.isPending}
+        onClick={() => refresh.mutate({ params: { id: channel.id } })}
+      >
+        {text}
+        <SyncOutlined spin={refresh.isPending} aria-hidden="true" />
+      </Button>
+    </Tooltip>
+  );
+}
+
 /** State with the reason and time of automatic disabling on hover; in words, since colour alone is not accessible (requirements B4). */
-export function ChannelState({ channel }: { readonly channel: Channel }) {
+export function ChannelState({ row: channel }: CellProps<Channel>) {
   switch (channel.status) {
     case ChannelStatus.enabled:
       return <StatusTag tone="good" label="已启用" />;
@@ -39,7 +93,7 @@ const GRADES: Readonly<Record<ReturnType<typeof responseGrade>, TagColour>> = {
 };
 
 /** Response time in the colours of the spec's thresholds; the time of the test on hover. */
-function ResponseTime({ channel }: { readonly channel: Channel }) {
+function ResponseTime({ row: channel }: CellProps<Channel>) {
   const label = channel.response_time === 0 ? "未测试" : formatMs(channel.response_time);
   const tag = <ColourTag colour={GRADES[responseGrade(channel.response_time)]}>{label}</ColourTag>;
   if (channel.test_time === 0) return tag;
@@ -53,25 +107,49 @@ function ResponseTime({ channel }: { readonly channel: Channel }) {
 
 type Change = (id: number, change: { priority?: number; weight?: number }) => void;
 
-/**
- * The spec's columns in their order, with nothing to scroll sideways at 1440 px; `change` saves a number edited in place.
- */
+/** What the program found out about the way to a channel, in words below its name. */
+function notesOf(channel: Channel): readonly (readonly [label: string, why: string])[] {
+  return [
+    ...(channel.proxy_resting
+      ? [["代理暂停", "代理连续失败，暂停使用；没有其他渠道时仍会尝试"] as const]
+      : []),
+    ...(channel.reuse_stopped
+      ? [["已停用连接复用", "上游发来了多余的数据，为防止串答，每次调用都使用新的连接"] as const]
+      : []),
+  ];
+}
+
+/** The way to the keys of a channel that has several. */
+export function KeysLink({ channel }: { readonly channel: Channel }) {
+  if (!channel.has_keys) return null;
+  return (
+    <Link className="tg-channel-keys" to={`/channel/keys/${channel.id}`}>
+      多密钥
+    </Link>
+  );
+}
+
+function Name({ row }: CellProps<Channel>) {
+  return (
+    <>
+      <span className="tg-clip tg-channel-name" title={row.name}>
+        {row.name}
+      </span>
+      <KeysLink channel={row} />
+      {notesOf(row).map(([label, why]) => (
+        <Tooltip key={label} title={why}>
+          <span className="tg-channel-note">{label}</span>
+        </Tooltip>
+      ))}
+    </>
+  );
+}
+
+/** The spec's columns in their order, with nothing to scroll sideways at 1440 px; `change` saves a number edited in place. */
 export function channelColumns(change: Change): readonly Column<Channel>[] {
   return [
-    { key: "id", title: "ID", isSortable: true, isNumber: true, width: 50, render: (row) => row.id },
-    {
-      key: "name",
-      title: "名称",
-      isFixed: true,
-      isSortable: true,
-      isInHead: true,
-      width: 120,
-      render: (row) => (
-        <span className="tg-clip tg-channel-name" title={row.name}>
-          {row.name}
-        </span>
-      ),
-    },
+    { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: 50 },
+    { key: "name", title: "名称", cell: Name, isFixed: true, isSortable: true, isInHead: true, width: 120 },
     {
       key: "group",
       title: "分组",
@@ -86,29 +164,9 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       width: 128,
       render: (row) => <TypeTag type={row.type} />,
     },
-    {
-      key: "status",
-      title: "状态",
-      isSortable: true,
-      isInHead: true,
-      width: 90,
-      render: (row) => <ChannelState channel={row} />,
-    },
-    {
-      key: "response_time",
-      title: "响应时间",
-      isSortable: true,
-      width: 88,
-      render: (row) => <ResponseTime channel={row} />,
-    },
-    {
-      key: "balance",
-      title: "余额",
-      isSortable: true,
-      isNumber: true,
-      width: 94,
-      render: (row) => <Balance channel={row} />,
-    },
+    { key: "status", title: "状态", cell: ChannelState, isSortable: true, isInHead: true, width: 90 },
+    { key: "response_time", title: "响应时间", cell: ResponseTime, isSortable: true, width: 88 },
+    { key: "balance", title: "余额", cell: Balance, isSortable: true, isNumber: true, width: 94 },
     {
       key: "priority",
       title: "优先级",

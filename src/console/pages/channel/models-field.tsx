@@ -2,15 +2,45 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button, Form, Input, Select, Space } from "antd";
 import { useState } from "react";
+import { Link } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { useModelsByType } from "#console/base/models.ts";
 import { toast } from "#console/base/toast.ts";
+import { Callout } from "#console/ui/callout.tsx";
 import { clearable } from "#console/ui/clearable.tsx";
 import { channelApi } from "#contract/channel.ts";
+import { optionApi } from "#contract/option.ts";
 import { providerOf } from "#contract/providers.ts";
-import { UnpricedNote } from "./unpriced-note.tsx";
-import { type ChannelValues, keysOf, mergeModels, typedModels } from "./values.ts";
+import { type ChannelValues, keysOf, mergeModels, proxyOf, typedModels, unpricedModels } from "./values.ts";
+
+const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000, meta: { silent: true } };
+/** More names than these are only counted. */
+const NAMED = 8;
+
+function UnpricedNote({ models }: { readonly models: readonly string[] }) {
+  const options = useQuery(optionsQuery);
+  const mapping = Form.useWatch<ChannelValues["model_mapping"] | undefined>("model_mapping") ?? "";
+  const unpriced = options.data === undefined ? [] : unpricedModels({ models, mapping }, options.data);
+  if (unpriced.length === 0) return null;
+  const names = unpriced.slice(0, NAMED).map((model) => (
+    <code key={model} className="tg-code">
+      {model}
+    </code>
+  ));
+  return (
+    <Callout tone="warn">
+      <p className="tg-unpriced">
+        {formatCount(unpriced.length)} 个模型还没有价格，调用会被拒绝（400）：{names}
+        {unpriced.length > NAMED ? "等" : null}
+        {/* A tab of its own: the form is not lost. */}
+        <Link to="/setting?tab=operation#model-ratio" target="_blank">
+          设置价格
+        </Link>
+      </p>
+    </Callout>
+  );
+}
 
 export interface ModelsFieldProps {
   readonly id?: string;
@@ -92,10 +122,14 @@ function useUpstreamModels(type: number, channelId: number | undefined) {
     onSuccess: (models) => toast.success(`上游提供 ${formatCount(models.length)} 个模型，已列在选择框最前面`),
   });
   const start = () => {
-    const { key = "", base_url = "", other = "" } = form.getFieldsValue(true);
+    const values: ChannelValues = form.getFieldsValue(true);
+    const { key = "", base_url = "", other = "" } = values;
     const [first = ""] = keysOf(key);
     const stored = channelId === undefined ? {} : { id: channelId };
-    ask.mutate({ body: { ...stored, type, key: first, base_url: base_url.trim(), other: other.trim() } });
+    const proxy = proxyOf(values);
+    ask.mutate({
+      body: { ...stored, type, key: first, base_url: base_url.trim(), other: other.trim(), proxy },
+    });
   };
   return { models: ask.data ?? [], isAsking: ask.isPending, start };
 }

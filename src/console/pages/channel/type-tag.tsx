@@ -1,5 +1,4 @@
 // The type of a channel as a tag in its colour of the spec.
-
 import { ColourTag } from "#console/ui/status-tag.tsx";
 import { typeName } from "#contract/foreign-types.ts";
 import { providerOf } from "#contract/providers.ts";

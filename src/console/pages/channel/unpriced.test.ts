@@ -1,7 +1,7 @@
 // Whether the form of a channel names the models that calls would be refused for.
 import { describe, expect, it } from "vitest";
 import type { Option } from "#contract/option.ts";
-import { unpricedModels } from "./unpriced.ts";
+import { unpricedModels } from "./values.ts";
 
 const options: readonly Option[] = [
   { key: "ModelRatio", value: '{"gpt-4o":1.25,"gpt-5":0.6,"qwen-max":1}' },

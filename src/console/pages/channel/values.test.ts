@@ -73,6 +73,26 @@ describe("what is sent", () => {
       key: "sk-new",
     });
     expect(updateOf(stored, valuesOf(stored))).toEqual({ id: 7 });
+    const behind = { ...stored, proxy: "socks5h://proxy.example:1080", proxy_login: true };
+    const unchanged = valuesOf(behind);
+    expect(unchanged).toMatchObject({
+      proxy_kind: "socks5h",
+      proxy_address: "proxy.example:1080",
+      proxy_user: "",
+    });
+    expect(updateOf(behind, unchanged)).toEqual({ id: 7 });
+    const typed = { ...unchanged, proxy_user: "a@b", proxy_password: "p:%" };
+    expect(updateOf(behind, typed)).toEqual({ id: 7, proxy: "socks5h://a%40b:p%3A%25@proxy.example:1080" });
+    expect(updateOf(behind, { ...unchanged, proxy_open: true })).toEqual({
+      id: 7,
+      proxy: "socks5h://@proxy.example:1080",
+    });
+    expect(updateOf(behind, { ...unchanged, proxy_kind: "direct" })).toEqual({ id: 7, proxy: "direct" });
+    expect(updateOf(behind, { ...unchanged, proxy_kind: "" })).toEqual({ id: 7, proxy: "" });
+    expect(updateOf(stored, { ...valuesOf(stored), reuse: "never" as const })).toEqual({
+      id: 7,
+      reuse: "never",
+    });
   });
 });
 

@@ -1,9 +1,24 @@
 // Form values of a channel ⇄ what the contract wants, and what a change of type means. Pure.
 import { changesOf } from "#console/base/changes.ts";
+import { readPairs } from "#console/base/json.ts";
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
+import type { Option } from "#contract/option.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
+import { unpricedBy } from "#contract/unpriced.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
+import { configWith, ruleTexts } from "./rewrite-values.ts";
+
+export interface Served {
+  readonly models: readonly string[];
+  /** JSON text, as it stands in the field. */
+  readonly mapping: string;
+}
+
+/** Models of the form that calls would be refused for. */
+export function unpricedModels({ models, mapping }: Served, options: readonly Option[]): readonly string[] {
+  return unpricedBy(options)({ models, mapping: new Map(readPairs(mapping) ?? []) });
+}
 
 export interface ChannelValues {
   readonly type: number;
@@ -18,6 +33,24 @@ export interface ChannelValues {
   readonly key: string;
   readonly priority: number | null;
   readonly weight: number | null;
+  /** "" = as all channels, `direct`, or the scheme of a proxy. */
+  readonly proxy_kind: string;
+  /** `host:port` of the proxy. */
+  readonly proxy_address: string;
+  /** "" both = the stored ones stay, when the address does. */
+  readonly proxy_user: string;
+  readonly proxy_password: string;
+  /** The stored credentials are dropped. */
+  readonly proxy_open: boolean;
+  readonly reuse: Channel["reuse"];
+  /** How one of several keys is chosen. */
+  readonly key_mode: Channel["key_mode"];
+  /** As it was read; what the form shows of it are the two below. */
+  readonly config: string;
+  /** Rules as a JSON list; "" = none. */
+  readonly rewrite: string;
+  /** Statuses as a JSON object; "" = none. */
+  readonly status_map: string;
 }
 
 const FIRST_TYPE = 1;
@@ -40,6 +73,11 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       key: "",
       priority: 0,
       weight: 0,
+      ...proxyValues(""),
+      reuse: "auto",
+      key_mode: "random",
+      config: "",
+      ...ruleTexts(""),
     };
   }
   const { type, name, group, base_url, other, models, priority, weight } = channel;
@@ -56,7 +94,37 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
     key: "",
     priority,
     weight,
+    ...proxyValues(channel.proxy),
+    reuse: channel.reuse,
+    key_mode: channel.key_mode,
+    config: channel.config,
+    ...ruleTexts(channel.config),
   };
+}
+
+/** The fields of a proxy as it is shown: its credentials are not. */
+function proxyValues(shown: string) {
+  const [kind = "", address = ""] = shown.split("://");
+  return { proxy_kind: kind, proxy_address: address, proxy_user: "", proxy_password: "", proxy_open: false };
+}
+
+/** The address as the contract wants it; credentials are percent-encoded, so that they may have any character. */
+export function proxyOf({
+  proxy_kind: kind,
+  proxy_address,
+  proxy_user,
+  proxy_password,
+  proxy_open,
+}: ChannelValues): string {
+  if (!isProxyKind(kind)) return kind;
+  const encode = encodeURIComponent;
+  const login = proxy_user === "" ? "" : `${encode(proxy_user)}:${encode(proxy_password)}@`;
+  return `${kind}://${proxy_open ? "@" : login}${proxy_address.trim()}`;
+}
+
+/** Whether a kind names a proxy, which has an address. */
+export function isProxyKind(kind: string): boolean {
+  return kind !== "" && kind !== "direct";
 }
 
 /** Keys of a batch, one per line; empty lines do not count. A key in the form of JSON may run over many lines. */
@@ -80,6 +148,10 @@ function fieldsOf(values: ChannelValues) {
     model_mapping: values.model_mapping,
     priority: values.priority ?? 0,
     weight: Math.max(0, values.weight ?? 0),
+    proxy: proxyOf(values),
+    reuse: values.reuse,
+    key_mode: values.key_mode,
+    config: configWith(values.config, values),
   };
 }
 

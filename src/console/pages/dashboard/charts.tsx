@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import { Chart, type ChartSeries } from "#console/ui/chart.tsx";
+import { Chart, type ChartProps } from "#console/ui/chart.tsx";
 import { abbreviate, type QuotaDisplay } from "#contract/quota.ts";
 import type { UsageReport } from "#contract/usage.ts";
 import { dayLabel, daysOf, type ModelUsage, outcomesByDay, percent, sumByDay } from "./usage.ts";
@@ -26,122 +26,79 @@ export interface DayChartsProps {
   readonly models: readonly ModelUsage[];
 }
 
-function useSeries({ report, models }: DayChartsProps) {
-  return useMemo(() => {
-    const days = daysOf(report);
-    const daily = sumByDay(report.daily, days);
-    const outcomes = outcomesByDay(report.outcomes, days);
-    const one = (name: string, colour: ChartSeries["colour"], values: ChartSeries["values"]) => ({
-      name,
-      colour,
-      values,
-    });
-    return {
-      labels: days.map(dayLabel),
-      spend: models.map((model) =>
-        one(
-          model.name,
-          model.colour,
-          sumByDay(model.rows, days).map(({ quota }) => quota),
-        ),
-      ),
-      requests: [
-        one(
-          "请求次数",
-          "blue",
-          daily.map((day) => day.requests),
-        ),
+function chartsOf({ report, models }: DayChartsProps, display: QuotaDisplay): readonly ChartProps[] {
+  const days = daysOf(report);
+  const labels = days.map(dayLabel);
+  const daily = sumByDay(report.daily, days);
+  const outcomes = outcomesByDay(report.outcomes, days);
+  const told = (what: string) => `近 ${report.days} 天每日${what}；数据见下方表格`;
+  const counts = { labels, format: formatCount, formatAxis: axisCount };
+  return [
+    {
+      title: "每日花费",
+      labels,
+      series: models.map(({ name, colour, rows }) => {
+        return { name, colour, values: sumByDay(rows, days).map(({ quota }) => quota) };
+      }),
+      format: (quota) => formatCharge(quota, display),
+      formatAxis: (quota) => axisQuota(quota, display),
+      summary: told(`花费，按模型堆叠，共 ${models.length} 项`),
+    },
+    {
+      ...counts,
+      title: "每日请求",
+      series: [{ name: "请求次数", colour: "blue", values: daily.map(({ requests }) => requests) }],
+      summary: told("请求次数"),
+    },
+    {
+      ...counts,
+      title: "每日 Tokens",
+      series: [
+        { name: "提示", colour: "teal", values: daily.map(({ prompt }) => prompt) },
+        { name: "补全", colour: "orange", values: daily.map(({ completion }) => completion) },
       ],
-      tokens: [
-        one(
-          "提示",
-          "teal",
-          daily.map(({ prompt }) => prompt),
-        ),
-        one(
-          "补全",
-          "orange",
-          daily.map(({ completion }) => completion),
-        ),
+      summary: told("提示与补全 tokens"),
+    },
+    {
+      title: "每日失败率",
+      kind: "line",
+      labels,
+      series: [{ name: "失败率", colour: "red", values: outcomes.map(({ failed }) => failed) }],
+      most: 1,
+      whyEmpty: "近期没有完成的调用",
+      format: percent,
+      formatAxis: axisPercent,
+      summary: told("失败的调用占比"),
+    },
+    {
+      title: "平均首字时间",
+      kind: "line",
+      labels,
+      series: [
+        { name: "首字时间", colour: "violet", values: outcomes.map(({ firstByteMs }) => firstByteMs) },
       ],
-      failures: [
-        one(
-          "失败率",
-          "red",
-          outcomes.map(({ failed }) => failed),
-        ),
-      ],
-      firstBytes: [
-        one(
-          "首字时间",
-          "violet",
-          outcomes.map(({ firstByteMs }) => firstByteMs),
-        ),
-      ],
-    };
-  }, [report, models]);
+      whyEmpty: "近期没有流式调用，所以没有首字时间",
+      format: formatMs,
+      formatAxis: axisSeconds,
+      summary: told("流式调用的平均首字时间"),
+    },
+  ];
 }
 
-export function DayCharts(props: DayChartsProps) {
+export function DayCharts({ report, models }: DayChartsProps) {
   const { quotaPerUnit, inCurrency } = useQuotaDisplay();
-  const { labels, spend, requests, tokens, failures, firstBytes } = useSeries(props);
-  const period = `近 ${props.report.days} 天`;
-  const money = useMemo(() => {
-    const display = { quotaPerUnit, inCurrency };
-    return {
-      exact: (quota: number) => formatCharge(quota, display),
-      axis: (quota: number) => axisQuota(quota, display),
-    };
-  }, [quotaPerUnit, inCurrency]);
-  return (
-    <>
-      <div className="tg-charts-wide">
-        <Chart
-          title="每日花费"
-          labels={labels}
-          series={spend}
-          format={money.exact}
-          formatAxis={money.axis}
-          summary={`${period}每日花费，按模型堆叠，共 ${props.models.length} 项；数据见下方表格`}
-        />
+  // Drawn again only when what they show has changed.
+  const charts = useMemo(
+    () => chartsOf({ report, models }, { quotaPerUnit, inCurrency }),
+    [report, models, quotaPerUnit, inCurrency],
+  );
+  return charts.map((chart, at) =>
+    at === 0 ? (
+      <div key={chart.title} className="tg-charts-wide">
+        <Chart {...chart} />
       </div>
-      <Chart
-        title="每日请求"
-        labels={labels}
-        series={requests}
-        format={formatCount}
-        formatAxis={axisCount}
-        summary={`${period}每日请求次数；数据见下方表格`}
-      />
-      <Chart
-        title="每日 Tokens"
-        labels={labels}
-        series={tokens}
-        format={formatCount}
-        formatAxis={axisCount}
-        summary={`${period}每日提示与补全 tokens；数据见下方表格`}
-      />
-      <Chart
-        title="每日失败率"
-        kind="line"
-        labels={labels}
-        series={failures}
-        most={1}
-        whyEmpty="近期没有完成的调用"
-        format={percent}
-        formatAxis={axisPercent}
-        summary={`${period}每日失败的调用占比；数据见下方表格`}
-      />
-      <Chart
-        title="平均首字时间"
-        kind="line"
-        labels={labels}
-        series={firstBytes}
-        whyEmpty="近期没有流式调用，所以没有首字时间"
-        format={formatMs}
-        formatAxis={axisSeconds}
-        summary={`${period}每日流式调用的平均首字时间；数据见下方表格`}
-      />
-    </>
+    ) : (
+      <Chart key={chart.title} {...chart} />
+    ),
   );
 }

@@ -9,15 +9,47 @@ import { isAdmin, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { withParams } from "#console/ui/table-state.ts";
-import { ErrorState } from "#console/ui/table-states.tsx";
+import { FormState, type FormStateProps } from "#console/ui/table-states.tsx";
 import { type UsageReport, usageApi } from "#contract/usage.ts";
-import { BoardBones } from "./bones.tsx";
 import { DayCharts } from "./charts.tsx";
 import { Balance, Figures } from "./figures.tsx";
 import { ChannelRanks, ModelRanks, TokenRanks, UserRanks } from "./ranks.tsx";
 import { dayOffset, type ModelUsage, rankModels, sum } from "./usage.ts";
 import { WeekMap } from "./week.tsx";
 import "./dashboard.css";
+
+const FIGURES = ["first", "second", "third", "fourth", "fifth", "sixth"] as const;
+const CHARTS = ["spend", "requests", "tokens", "failures", "first-bytes"] as const;
+
+function BoardBones() {
+  return (
+    <>
+      <span className="tg-hidden" role="status">
+        正在加载
+      </span>
+      <div className="tg-board-figures" aria-hidden="true">
+        {FIGURES.map((name) => (
+          <div key={name} className="tg-card tg-board-figure tg-board-bones">
+            <span className="tg-bone" />
+            <span className="tg-bone" />
+            <span className="tg-bone" />
+          </div>
+        ))}
+      </div>
+      <div className="tg-charts" aria-hidden="true">
+        {CHARTS.map((name) => (
+          <div key={name} className={name === "spend" ? "tg-charts-wide" : undefined}>
+            <div className="tg-card tg-chart tg-chart-bones">
+              <span className="tg-bone" />
+              <span className="tg-bone tg-chart-canvas" />
+              <span className="tg-bone" />
+            </div>
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
 
 const PERIODS = [1, 7, 30, 90] as const;
 type Days = (typeof PERIODS)[number];
@@ -126,18 +158,8 @@ function Board(props: BoardProps) {
   );
 }
 
-interface LoadingProps {
-  readonly error: Error | null;
-  readonly onRetry: () => void;
-}
-
-function Loading({ error, onRetry }: LoadingProps) {
-  if (error === null) return <BoardBones />;
-  return (
-    <div className="tg-card tg-section">
-      <ErrorState error={error} onRetry={onRetry} />
-    </div>
-  );
+function Loading(props: FormStateProps) {
+  return props.error === null ? <BoardBones /> : <FormState {...props} />;
 }
 
 interface PartProps {

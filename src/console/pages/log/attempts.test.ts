@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { attemptsText, channelLabel, failureText } from "./attempts.ts";
+import { attemptsText, channelLabel, failureText } from "./failure.ts";
 
 test.each([
   ["upstream_500", "上游返回 500"],

@@ -1,15 +1,13 @@
 // The columns of the usage log (glossary: 时间 · 渠道 · 用户 · 令牌 · 类型 · 模型 · 用时/首字 · 提示 · 补全 · 额度 · 详情).
-
 import type { TagColour } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import type { Column } from "#console/ui/row-view.ts";
+import { ClippedText } from "#console/ui/cell.tsx";
+import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { ColourTag } from "#console/ui/status-tag.tsx";
-import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
-import { channelLabel } from "./attempts.ts";
-import { briefContent } from "./failure.ts";
+import { briefContent, channelLabel } from "./failure.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
   [LogType.topup]: { label: "充值", colour: "green" },
@@ -37,20 +35,11 @@ export function Charge({ quota }: { readonly quota: number }) {
 
 const NONE = <span className="tg-muted">—</span>;
 
-function Text({ text }: { readonly text: string }) {
-  if (text === "") return NONE;
-  return (
-    <span className="tg-clip" title={text}>
-      {text}
-    </span>
-  );
-}
-
-function Model({ name }: { readonly name: string }) {
-  if (name === "") return NONE;
+function Model({ row }: CellProps<LogEntry>) {
+  if (row.model_name === "") return NONE;
   return (
     <span className="tg-code">
-      <Text text={name} />
+      <ClippedText text={row.model_name} />
     </span>
   );
 }
@@ -60,7 +49,7 @@ function Tokens({ count }: { readonly count: number }) {
 }
 
 /** Total time, and the time to the first byte where it is known. */
-function Times({ entry }: { readonly entry: LogEntry }) {
+function Times({ row: entry }: CellProps<LogEntry>) {
   if (entry.elapsed_time === 0) return NONE;
   return (
     <span className="tg-number">
@@ -72,83 +61,61 @@ function Times({ entry }: { readonly entry: LogEntry }) {
   );
 }
 
-function Channel({ entry }: { readonly entry: LogEntry }) {
+function Channel({ row: entry }: CellProps<LogEntry>) {
   if (entry.channel === 0) return NONE;
   // Of a failed call the last channel is one of those that failed.
   const before = entry.trail.filter(({ channel }) => channel !== entry.channel);
   const tried = before.map(({ channel }) => `#${channel}`);
-  return <Text text={[...tried, channelLabel(entry)].join(" → ")} />;
+  return <ClippedText text={[...tried, channelLabel(entry)].join(" → ")} />;
+}
+
+function Kind({ row }: CellProps<LogEntry>) {
+  return <LogKind type={row.type} />;
+}
+
+function Quota({ row }: CellProps<LogEntry>) {
+  return row.quota === 0 ? NONE : <Charge quota={row.quota} />;
+}
+
+function Content({ row }: CellProps<LogEntry>) {
+  return <ClippedText text={briefContent(row)} />;
 }
 
 const adminColumns: readonly Column<LogEntry>[] = [
-  { key: "channel", title: "渠道", width: 116, render: (entry) => <Channel entry={entry} /> },
-  { key: "username", title: "用户", width: 84, render: (entry) => <Text text={entry.username} /> },
+  { key: "channel", title: "渠道", cell: Channel, width: 116 },
+  { key: "username", title: "用户", shows: "text", width: 84 },
 ];
 
 /** What failed calls have none of; without these columns the reason has room. */
-const CHARGES: ReadonlySet<string> = new Set(["prompt_tokens", "completion_tokens", "quota"]);
+const charges: readonly Column<LogEntry>[] = [
+  {
+    key: "prompt_tokens",
+    title: "提示",
+    isNumber: true,
+    width: 74,
+    render: (row) => <Tokens count={row.prompt_tokens} />,
+  },
+  {
+    key: "completion_tokens",
+    title: "补全",
+    isNumber: true,
+    width: 70,
+    render: (row) => <Tokens count={row.completion_tokens} />,
+  },
+  { key: "quota", title: "额度", cell: Quota, isNumber: true, width: 92 },
+];
 
-/** The columns for what is filtered. */
+/** The columns for what is filtered. The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogEntry>[] {
-  const columns = logColumns(isAdmin);
-  return type === LogType.error ? columns.filter(({ key }) => !CHARGES.has(key)) : columns;
-}
-
-/** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
-function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
   return [
-    {
-      key: "created_at",
-      title: "时间",
-      isFixed: true,
-      width: 150,
-      render: (entry) => <TimeText seconds={entry.created_at} />,
-    },
+    { key: "created_at", title: "时间", shows: "time", isFixed: true, width: 150 },
     ...(isAdmin ? adminColumns : []),
-    { key: "token_name", title: "令牌", width: 100, render: (entry) => <Text text={entry.token_name} /> },
-    {
-      key: "type",
-      title: "类型",
-      isInHead: true,
-      width: 62,
-      render: (entry) => <LogKind type={entry.type} />,
-    },
-    {
-      key: "model_name",
-      title: "模型",
-      isInHead: true,
-      width: 160,
-      render: (entry) => <Model name={entry.model_name} />,
-    },
-    { key: "elapsed_time", title: "用时 / 首字", width: 136, render: (entry) => <Times entry={entry} /> },
-    {
-      key: "prompt_tokens",
-      title: "提示",
-      isNumber: true,
-      width: 74,
-      render: (entry) => <Tokens count={entry.prompt_tokens} />,
-    },
-    {
-      key: "completion_tokens",
-      title: "补全",
-      isNumber: true,
-      width: 70,
-      render: (entry) => <Tokens count={entry.completion_tokens} />,
-    },
-    {
-      key: "quota",
-      title: "额度",
-      isNumber: true,
-      width: 92,
-      render: (entry) => (entry.quota === 0 ? NONE : <Charge quota={entry.quota} />),
-    },
+    { key: "token_name", title: "令牌", shows: "text", width: 100 },
+    { key: "type", title: "类型", cell: Kind, isInHead: true, width: 62 },
+    { key: "model_name", title: "模型", cell: Model, isInHead: true, width: 160 },
+    { key: "elapsed_time", title: "用时 / 首字", cell: Times, width: 136 },
+    ...(type === LogType.error ? [] : charges),
     // In full in the drawer of the row.
-    {
-      key: "content",
-      title: "详情",
-      width: isAdmin ? 110 : 310,
-      isGrowing: true,
-      render: (entry) => <Text text={briefContent(entry)} />,
-    },
+    { key: "content", title: "详情", cell: Content, width: isAdmin ? 110 : 310, isGrowing: true },
   ];
 }

@@ -1,53 +1,60 @@
 // One log entry in full: what was charged and by which formula, ids and times.
-import { Descriptions, type DescriptionsProps, Drawer } from "antd";
+import { Drawer } from "antd";
+import { Link } from "react-router";
 import { formatCount, formatMs, formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { useUser } from "#console/base/session.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
+import { type Fact, Facts } from "#console/ui/facts.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
-import { channelLabel, failureText } from "./attempts.ts";
 import { Charge, LogKind } from "./columns.tsx";
-import { failureIn } from "./failure.ts";
+import { channelLabel, failureIn, failureText } from "./failure.ts";
 
-type Item = NonNullable<DescriptionsProps["items"]>[number];
-
-function line(label: string, children: Item["children"]): Item {
-  return { key: label, label, children };
-}
-
-function RequestId({ id }: { readonly id: string }) {
+/** The receipt is its own user's: an administrator who reads another's entry has the entry itself. */
+function RequestId({ id, isReceipt }: { readonly id: string; readonly isReceipt: boolean }) {
   return (
     <span className="tg-log-id">
       <code className="tg-code">{id}</code>
       <CopyButton text={id} label="复制请求 ID" />
+      {isReceipt ? <Link to={`/receipt/${id}`}>账单小票</Link> : null}
     </span>
   );
 }
 
-function callLines(entry: LogEntry): Item[] {
+function callFacts(entry: LogEntry): Fact[] {
   if (entry.model_name === "") return [];
   const isFailed = entry.type === LogType.error;
   const cached = entry.cached_tokens === 0 ? "" : `（其中缓存 ${formatCount(entry.cached_tokens)}）`;
   const estimated = entry.estimated ? "（估算）" : "";
   return [
-    line("令牌", entry.token_name || "无"),
-    line("模型", <code className="tg-code">{entry.model_name}</code>),
-    ...(isFailed
-      ? []
-      : [
-          line("提示", `${formatCount(entry.prompt_tokens)}${cached}${estimated}`),
-          line("补全", `${formatCount(entry.completion_tokens)}${estimated}`),
-        ]),
-    line("方式", entry.is_stream ? "流式" : "非流式"),
-    ...(entry.elapsed_time === 0 ? [] : [line("用时", formatMs(entry.elapsed_time))]),
-    ...(entry.first_byte_time === 0 ? [] : [line("首字", formatMs(entry.first_byte_time))]),
+    ["令牌", entry.token_name || "无"],
+    [
+      "模型",
+      <code key="model" className="tg-code">
+        {entry.model_name}
+      </code>,
+    ],
+    !isFailed && ["提示", `${formatCount(entry.prompt_tokens)}${cached}${estimated}`],
+    !isFailed && ["补全", `${formatCount(entry.completion_tokens)}${estimated}`],
+    ["方式", entry.is_stream ? "流式" : "非流式"],
+    entry.elapsed_time > 0 && ["用时", formatMs(entry.elapsed_time)],
+    entry.first_byte_time > 0 && ["首字", formatMs(entry.first_byte_time)],
   ];
 }
 
 /** What the caller of a failed call was told. */
-function failureLines(entry: LogEntry): Item[] {
+function failureFacts(entry: LogEntry): Fact[] {
   const { status = "", code } = failureIn(entry) ?? {};
   if (status === "") return [];
-  return [line("状态码", status), line("错误码", <code className="tg-code">{code}</code>)];
+  return [
+    ["状态码", status],
+    [
+      "错误码",
+      <code key="code" className="tg-code">
+        {code}
+      </code>,
+    ],
+  ];
 }
 
 /** Every channel that was called, in order; the last one answered, unless the call failed. */
@@ -72,31 +79,28 @@ function Attempts({ entry }: { readonly entry: LogEntry }) {
   );
 }
 
-function adminLines(entry: LogEntry): Item[] {
+function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {
+  const charge = (
+    <>
+      <Charge quota={entry.quota} />（{formatCount(entry.quota)} 点）
+    </>
+  );
   return [
-    line("用户", entry.username),
-    ...(entry.channel === 0 ? [] : [line("渠道", <Attempts entry={entry} />)]),
-  ];
-}
-
-function linesOf(entry: LogEntry, isAdmin: boolean): Item[] {
-  return [
-    line("时间", formatTime(entry.created_at)),
-    line("类型", <LogKind type={entry.type} />),
-    ...(isAdmin ? adminLines(entry) : []),
-    ...callLines(entry),
-    ...failureLines(entry),
-    ...(entry.quota === 0
-      ? []
-      : [
-          line(
-            "额度",
-            <>
-              <Charge quota={entry.quota} />（{formatCount(entry.quota)} 点）
-            </>,
-          ),
-        ]),
-    ...(entry.request_id === "" ? [] : [line("请求 ID", <RequestId id={entry.request_id} />)]),
+    ["时间", formatTime(entry.created_at)],
+    ["类型", <LogKind key="type" type={entry.type} />],
+    isAdmin && ["用户", entry.username],
+    isAdmin && entry.channel !== 0 && ["渠道", <Attempts key="channel" entry={entry} />],
+    ...callFacts(entry),
+    ...failureFacts(entry),
+    entry.quota !== 0 && ["额度", charge],
+    entry.request_id !== "" && [
+      "请求 ID",
+      <RequestId
+        key="id"
+        id={entry.request_id}
+        isReceipt={entry.model_name !== "" && entry.user_id === ownId}
+      />,
+    ],
   ];
 }
 
@@ -109,16 +113,12 @@ export interface LogDetailsProps {
 
 export function LogDetails({ entry, isAdmin, onClose }: LogDetailsProps) {
   const isNarrow = useMedia(NARROW);
+  const ownId = useUser()?.id ?? 0;
   return (
     <Drawer title="明细" open={entry !== undefined} onClose={onClose} size={isNarrow ? "100%" : 480}>
       {entry === undefined ? null : (
         <>
-          <Descriptions
-            column={1}
-            size="small"
-            items={linesOf(entry, isAdmin)}
-            styles={{ label: { width: 72 } }}
-          />
+          <Facts facts={factsOf(entry, isAdmin, ownId)} labelWidth={72} />
           {entry.content === "" ? null : (
             <section className="tg-log-content">
               <h3>详情</h3>

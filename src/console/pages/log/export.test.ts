@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LogEntry } from "#contract/log.ts";
-import { entriesCsv, fetchEntries, MAX_ROWS } from "./export.ts";
+import { entriesCsv, fetchEntries, MAX_ROWS } from "./export.tsx";
 import { logQuery, NO_FILTERS } from "./filters.ts";
 
 const NOW = 1_800_000_000;

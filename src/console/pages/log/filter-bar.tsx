@@ -56,34 +56,29 @@ function TimeRange({ draft, onDraft }: FieldsProps) {
 }
 
 function TextFields({ draft, isAdmin, onDraft }: FieldsProps) {
-  const text = (name: "token_name" | "model_name" | "username", label: string) => (
+  const text = (
+    label: string,
+    value: string,
+    take: (typed: string) => Partial<LogFilters>,
+    isNumber = false,
+  ) => (
     <Input
       className="tg-log-text"
-      value={draft[name]}
+      value={value}
       aria-label={label}
       placeholder={label}
+      {...(isNumber ? { inputMode: "numeric" } : {})}
       allowClear={clearable}
-      onChange={(event) => onDraft({ [name]: event.target.value })}
+      onChange={(event) => onDraft(take(event.target.value))}
     />
   );
+  const channelOf = (typed: string) => ({ channel: Number(typed.replace(/\D/g, "").slice(0, 9)) });
   return (
     <>
-      {text("token_name", "令牌名称")}
-      {text("model_name", "模型名称")}
-      {isAdmin ? text("username", "用户名称") : null}
-      {isAdmin ? (
-        <Input
-          className="tg-log-text"
-          value={draft.channel === 0 ? "" : String(draft.channel)}
-          aria-label="渠道 ID"
-          placeholder="渠道 ID"
-          inputMode="numeric"
-          allowClear={clearable}
-          onChange={(event) =>
-            onDraft({ channel: Number(event.target.value.replace(/\D/g, "").slice(0, 9)) })
-          }
-        />
-      ) : null}
+      {text("令牌名称", draft.token_name, (token_name) => ({ token_name }))}
+      {text("模型名称", draft.model_name, (model_name) => ({ model_name }))}
+      {isAdmin ? text("用户名称", draft.username, (username) => ({ username })) : null}
+      {isAdmin ? text("渠道 ID", draft.channel === 0 ? "" : String(draft.channel), channelOf, true) : null}
     </>
   );
 }
@@ -108,66 +103,32 @@ function Fields(props: FieldsProps) {
   );
 }
 
-interface Chip {
-  readonly key: string;
-  readonly text: string;
-  readonly without: Partial<LogFilters>;
-}
-
-function chipsOf(filters: LogFilters): Chip[] {
-  const type = LOG_TYPES.find(({ value }) => value === filters.type)?.label ?? String(filters.type);
-  const all: (Chip & { readonly isOn: boolean })[] = [
-    { key: "type", text: `类型：${type}`, without: { type: 0 }, isOn: filters.type !== 0 },
-    {
-      key: "start",
-      text: `自 ${formatTime(filters.start)}`,
-      without: { start: 0 },
-      isOn: filters.start !== 0,
-    },
-    { key: "end", text: `至 ${formatTime(filters.end)}`, without: { end: 0 }, isOn: filters.end !== 0 },
-    {
-      key: "token",
-      text: `令牌：${filters.token_name}`,
-      without: { token_name: "" },
-      isOn: filters.token_name !== "",
-    },
-    {
-      key: "model",
-      text: `模型：${filters.model_name}`,
-      without: { model_name: "" },
-      isOn: filters.model_name !== "",
-    },
-    {
-      key: "user",
-      text: `用户：${filters.username}`,
-      without: { username: "" },
-      isOn: filters.username !== "",
-    },
-    {
-      key: "channel",
-      text: `渠道：${filters.channel}`,
-      without: { channel: 0 },
-      isOn: filters.channel !== 0,
-    },
-  ];
-  return all.filter((chip) => chip.isOn);
-}
+/** Each filter in words; a chip stands for those that are on, and takes them off. */
+const CHIPS: readonly (readonly [name: keyof LogFilters, text: (filters: LogFilters) => string])[] = [
+  ["type", ({ type }) => `类型：${LOG_TYPES.find(({ value }) => value === type)?.label ?? type}`],
+  ["start", ({ start }) => `自 ${formatTime(start)}`],
+  ["end", ({ end }) => `至 ${formatTime(end)}`],
+  ["token_name", ({ token_name }) => `令牌：${token_name}`],
+  ["model_name", ({ model_name }) => `模型：${model_name}`],
+  ["username", ({ username }) => `用户：${username}`],
+  ["channel", ({ channel }) => `渠道：${channel}`],
+];
 
 function Chips({ filters, onChange }: FilterBarProps) {
-  const chips = chipsOf(filters);
+  const chips = CHIPS.filter(([name]) => filters[name] !== NO_FILTERS[name]);
   if (chips.length === 0) return null;
   return (
     <div className="tg-log-chips">
-      {chips.map((chip) => (
+      {chips.map(([name, text]) => (
         <Tag
-          key={chip.key}
-          closable={{ "aria-label": `移除筛选 ${chip.text}` }}
+          key={name}
+          closable={{ "aria-label": `移除筛选 ${text(filters)}` }}
           onClose={(event) => {
             event.preventDefault();
-            onChange({ ...filters, ...chip.without });
+            onChange({ ...filters, [name]: NO_FILTERS[name] });
           }}
         >
-          {chip.text}
+          {text(filters)}
         </Tag>
       ))}
       <Button type="link" size="small" onClick={() => onChange(NO_FILTERS)}>

@@ -1,21 +1,79 @@
 // The usage log: filters, sums, entries, and the details of one entry.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { type Query, query } from "#console/base/call.ts";
+import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
 import { isAdmin as isAdministrator, useUser } from "#console/base/session.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
 import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
 import { type ListInput, withParams } from "#console/ui/table-state.ts";
-import { type LogEntry, logApi } from "#contract/log.ts";
+import { type LogEntry, type LogStat, logApi } from "#contract/log.ts";
+import type { QuotaDisplay } from "#contract/quota.ts";
 import { columnsFor, LogKind } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
-import { ExportButton } from "./export-button.tsx";
+import { ExportButton } from "./export.tsx";
 import { failureIn } from "./failure.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { filterParams, isFiltered, type LogFilters, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
-import { LogStats } from "./stats.tsx";
 import "./log.css";
+
+interface StatsProps {
+  readonly filter: ReturnType<typeof logQuery>;
+  readonly isAdmin: boolean;
+}
+
+interface Figure {
+  readonly label: string;
+  readonly value: string;
+  readonly exact: string;
+}
+
+const NONE = { value: "—", exact: "暂无数据" };
+
+/** What a call cost on average. */
+function averageOf(quota: number, requests: number, display: QuotaDisplay): string {
+  return requests === 0 ? "暂无调用" : `平均每次 ${formatCharge(quota / requests, display)}`;
+}
+
+/** What the sums say; a dash for each that could not be had, since other servers of the family give the first only. */
+function figuresOf(stat: Partial<LogStat>, display: QuotaDisplay): readonly Figure[] {
+  const { quota, token, request } = stat;
+  const spent =
+    quota === undefined ? NONE : { value: formatCharge(quota, display), exact: `${formatCount(quota)} 点` };
+  const tokens = token === undefined ? NONE : { value: shortCount(token), exact: `${formatCount(token)} 个` };
+  const calls =
+    quota === undefined || request === undefined
+      ? NONE
+      : { value: shortCount(request), exact: averageOf(quota, request, display) };
+  return [
+    { label: "总消耗额度", ...spent },
+    { label: "Tokens", ...tokens },
+    { label: "调用次数", ...calls },
+  ];
+}
+
+function LogStats({ filter, isAdmin }: StatsProps) {
+  const display = useQuotaDisplay();
+  const { username: _user, channel: _channel, ...own } = filter;
+  const stat = useQuery<LogStat>({
+    ...(isAdmin ? query(logApi.stat, { query: filter }) : query(logApi.statSelf, { query: own })),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <dl className="tg-figures" aria-label="统计" aria-busy={stat.isFetching}>
+      {figuresOf(stat.data ?? {}, display).map(({ label, value, exact }) => (
+        <div key={label} className="tg-card tg-figure">
+          <dt>{label}</dt>
+          <dd>{stat.isPending ? <span className="tg-bone" /> : <strong>{value}</strong>}</dd>
+          <dd className="tg-muted">{stat.isPending ? <span className="tg-bone" /> : exact}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
 
 function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
   return ({ keyword: _keyword, ...page }: ListInput): Query<ListAnswer<LogEntry>> => {

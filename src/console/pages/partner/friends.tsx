@@ -7,7 +7,7 @@ import { formatCount } from "#console/base/format.ts";
 import { pageCount } from "#console/base/paging.ts";
 import { pageItem } from "#console/ui/page-item.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
-import { TimeText } from "#console/ui/time-text.tsx";
+import { TimeText } from "#console/ui/value-text.tsx";
 import { partnerApi } from "#contract/partner.ts";
 
 const SIZE = 10;

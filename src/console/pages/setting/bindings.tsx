@@ -11,13 +11,14 @@ import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { EmailCodeFields } from "#console/ui/email-code-fields.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
-import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
 import { PlainForm } from "#console/ui/plain-form.tsx";
+import { Section } from "#console/ui/section.tsx";
 import { WeChatDialog } from "#console/ui/wechat-dialog.tsx";
 import { RequiredEmail } from "#contract/auth.ts";
 import { oauthApi } from "#contract/oauth.ts";
 import { type User, userApi } from "#contract/user.ts";
+import { Identities } from "./identities.tsx";
 
 const EmailBinding = z.object({
   email: RequiredEmail,
@@ -65,15 +66,13 @@ function EmailBindingDialog({ onClose }: DialogProps) {
       <PlainForm
         schema={EmailBinding}
         initial={{ email: "", code: "" }}
+        submit={{ text: "确认绑定", isBusy: bind.isPending }}
         onSubmit={(query) => bind.mutate({ query })}
       >
         {(field) => (
           <>
             <EmailCodeFields email={field("email")} code={field("code")} check={check} />
             <HumanCheckBox check={check} />
-            <PlainButton kind="primary" type="submit" isLarge isBusy={bind.isPending}>
-              确认绑定
-            </PlainButton>
           </>
         )}
       </PlainForm>
@@ -117,9 +116,7 @@ export function Bindings({ user }: { readonly user: User }) {
   const close = () => setOpen(undefined);
   const off = { closed: "管理员未启用" };
   return (
-    <section className="tg-card tg-section">
-      <h2>账号绑定</h2>
-      <p>绑定后可以用它登录；邮箱还用于找回密码与接收额度提醒。</p>
+    <Section title="账号绑定" lead="绑定后可以用它登录；邮箱还用于找回密码与接收额度提醒。">
       <ul className="tg-ways">
         <Way
           icon={<WechatOutlined aria-hidden="true" />}
@@ -145,9 +142,10 @@ export function Bindings({ user }: { readonly user: User }) {
           action={user.email === "" ? "绑定邮箱地址" : "换绑邮箱地址"}
           onBind={() => setOpen("email")}
         />
+        <Identities />
       </ul>
       {open === "wechat" ? <WeChatBinding onClose={close} /> : null}
       {open === "email" ? <EmailBindingDialog onClose={close} /> : null}
-    </section>
+    </Section>
   );
 }

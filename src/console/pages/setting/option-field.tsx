@@ -1,13 +1,74 @@
 // One option in its section's form: label, sentence, and the control that fits what it holds.
 import { App, Form, type FormRule, Input, Select, Switch } from "antd";
+import { useState } from "react";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { OptionKey } from "#contract/option.ts";
-import { DomainsField } from "./domains-field.tsx";
 import { type FieldValue, faultOf, kindOf, rowOf } from "./option-values.ts";
 import { RatioField } from "./ratio-field.tsx";
 import { type Bases, isRatioKey } from "./ratio-rows.ts";
+
+interface DomainsFieldProps {
+  /** Given by Form.Item, as all below. */
+  readonly id?: string;
+  readonly value?: readonly string[];
+  readonly onChange?: (domains: readonly string[]) => void;
+  readonly disabled: boolean;
+}
+
+const SEPARATOR = /\s*[,，]\s*|\s+/;
+
+function DomainsField({ id, value = [], onChange, disabled }: DomainsFieldProps) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState("");
+  const add = (entries: readonly string[]) => {
+    const domains = [...value];
+    const faults = new Set<string>();
+    for (const domain of entries.map((entry) => entry.trim().toLowerCase())) {
+      if (domain === "") faults.add("域名不能为空");
+      else if (domains.includes(domain)) faults.add(`${domain} 已在白名单中`);
+      else domains.push(domain);
+    }
+    setText("");
+    setFault([...faults].join("；"));
+    if (domains.length > value.length) onChange?.(domains);
+  };
+  const type = (typed: string) => {
+    const parts = typed.split(SEPARATOR);
+    if (parts.length > 1) {
+      // Behind the last separator stands nothing yet.
+      add(parts.at(-1) === "" ? parts.slice(0, -1) : parts);
+      return;
+    }
+    setText(typed);
+    if (typed !== "") setFault("");
+  };
+  return (
+    <>
+      <Select<string[]>
+        {...(id === undefined ? {} : { id })}
+        mode="tags"
+        disabled={disabled}
+        open={false}
+        suffixIcon={null}
+        placeholder="example.com"
+        value={[...value]}
+        showSearch={{ searchValue: text, onSearch: type }}
+        // Called for a tag that is there already, too.
+        onSelect={(domain: string) => add([domain])}
+        onChange={(domains) => {
+          if (domains.length < value.length) onChange?.(domains);
+        }}
+      />
+      {fault === "" ? null : (
+        <p className="tg-setting-fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </>
+  );
+}
 
 export interface OptionFieldProps {
   readonly optionKey: OptionKey;
@@ -24,6 +85,11 @@ const THEMES = [
   { value: "default", label: "默认（青绿）" },
   { value: "berry", label: "莓红（berry）" },
   { value: "air", label: "天蓝（air）" },
+];
+const WHOM = [
+  { value: "none", label: "不强制" },
+  { value: "staff", label: "管理员" },
+  { value: "all", label: "所有用户" },
 ];
 const SECRET_HINT = "敏感信息不会发送到前端显示";
 
@@ -94,6 +160,7 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
     case "domains":
       return <DomainsField disabled={isLocked} />;
     case "html":
+    case "json":
       return (
         <Input.TextArea
           disabled={isLocked}
@@ -102,6 +169,8 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
           className="tg-code"
         />
       );
+    case "whom":
+      return <Select disabled={isLocked} options={WHOM} className="tg-option-number" />;
     case "theme":
       return <Select disabled={isLocked} options={THEMES} className="tg-option-number" />;
     default:
@@ -118,7 +187,7 @@ export function OptionField(props: OptionFieldProps) {
   const kind = kindOf(optionKey);
   if (kind === "switch") return <SwitchField {...props} />;
   const { label } = rowOf(optionKey);
-  const isWide = kind === "html" || kind === "ratio" || kind === "domains";
+  const isWide = ["html", "json", "ratio", "domains"].includes(kind);
   return (
     <Form.Item
       name={optionKey}

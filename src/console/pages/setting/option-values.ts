@@ -10,7 +10,9 @@ export type FieldKind =
   | "domains"
   | "ratio"
   | "html"
+  | "json"
   | "theme"
+  | "whom"
   | "text";
 
 export type FieldValue = boolean | number | string | readonly string[] | null;
@@ -28,11 +30,13 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   ImageCompletionRatio: "ratio",
   GroupRatio: "ratio",
   FallbackModelRatio: "number",
+  TopUpPlans: "json",
   Notice: "html",
   HomePageContent: "html",
   About: "html",
   Footer: "html",
   Theme: "theme",
+  MfaRequiredFor: "whom",
   QuotaForNewUser: "quota",
   QuotaForInviter: "quota",
   QuotaForInvitee: "quota",

@@ -2,6 +2,7 @@
 import { DeleteOutlined, PlusOutlined, SearchOutlined, UndoOutlined } from "@ant-design/icons";
 import { Button, Input, Segmented, Switch, Table, type TableColumnsType } from "antd";
 import { useState } from "react";
+import { Link } from "react-router";
 import { jsonFault } from "#console/base/json.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -205,7 +206,14 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
   return (
     <div className="tg-ratio-table">
       {ratioKey === "ModelRatio" ? (
-        <Unpriced ratios={ratios} isReadOnly={tools.isReadOnly} onAdd={add} />
+        <>
+          {tools.isReadOnly ? null : (
+            <p>
+              <Link to="/price">从公开的价目表更新价格</Link>
+            </p>
+          )}
+          <Unpriced ratios={ratios} isReadOnly={tools.isReadOnly} onAdd={add} />
+        </>
       ) : null}
       {ratioKey === "GroupRatio" ? null : (
         <div className="tg-ratio-tools">

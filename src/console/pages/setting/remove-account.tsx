@@ -9,6 +9,7 @@ import { isRoot, signOut } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
+import { Section } from "#console/ui/section.tsx";
 import { accountApi } from "#contract/account.ts";
 import { authApi } from "#contract/auth.ts";
 import type { User } from "#contract/user.ts";
@@ -94,13 +95,15 @@ function RemovalDialog({ user, onClose }: { readonly user: User; readonly onClos
 export function RemoveAccount({ user }: { readonly user: User }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <section className="tg-card tg-section tg-danger-zone">
-      <h2>删除个人账户</h2>
-      <p>{isRoot(user) ? "超级管理员的账户不能删除。" : "删除后无法恢复，请先确认余额已经用完。"}</p>
+    <Section
+      title="删除个人账户"
+      lead={isRoot(user) ? "超级管理员的账户不能删除。" : "删除后无法恢复，请先确认余额已经用完。"}
+      className="tg-danger-zone"
+    >
       <Button danger disabled={isRoot(user)} onClick={() => setOpen(true)}>
         删除个人账户
       </Button>
       {isOpen ? <RemovalDialog user={user} onClose={() => setOpen(false)} /> : null}
-    </section>
+    </Section>
   );
 }

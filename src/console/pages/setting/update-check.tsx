@@ -7,6 +7,7 @@ import { latestRelease, type Release, releasesPage } from "#console/base/release
 import { isOtherVersion, useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { Section } from "#console/ui/section.tsx";
 
 function Notes({ title, text }: { readonly title: string; readonly text: string }) {
   if (text === "") return null;
@@ -63,8 +64,7 @@ export function UpdateCheck({ repository }: { readonly repository: string }) {
     onError: () => setOpen(true),
   });
   return (
-    <section className="tg-card tg-section">
-      <h2>检查更新</h2>
+    <Section title="检查更新">
       <p>
         控制台 {__APP_VERSION__} · 服务器 {server}
         {isOtherVersion(server, __APP_VERSION__) ? "，两者不一致，请按 Shift + F5 刷新页面。" : null}
@@ -90,6 +90,6 @@ export function UpdateCheck({ repository }: { readonly repository: string }) {
       >
         <Finding release={check.data} page={page} />
       </Modal>
-    </section>
+    </Section>
   );
 }

@@ -1,204 +1,191 @@
 // My tokens: copy, enable and disable, edit, delete.
-import {
-  DeleteOutlined,
-  EditOutlined,
-  FileSearchOutlined,
-  PlusOutlined,
-  PoweroffOutlined,
-} from "@ant-design/icons";
-import { useState } from "react";
-import { useNavigate } from "react-router";
+import { ControlOutlined } from "@ant-design/icons";
+import { Tag } from "antd";
+import { useMemo, useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
-import { maskKey } from "#console/base/format.ts";
 import { ownLogPath } from "#console/base/log-path.ts";
-import { hideRow, patchRow } from "#console/base/rows.ts";
+import { changesRow, removesRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
-import { toast } from "#console/base/toast.ts";
-import { AddressBar } from "#console/ui/address-bar.tsx";
+import { useServerAddress } from "#console/base/status.ts";
+import { CopyButton } from "#console/ui/copy-button.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { LinkButton } from "#console/ui/plain-button.tsx";
-import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
-import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import { type ListInput, withParams } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
-import { TimeText } from "#console/ui/time-text.tsx";
+import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
-import { Expiry, RemainingQuota } from "./cells.tsx";
-import { CopyKey } from "./copy-key.tsx";
+import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
+import { RotateDialog } from "./rotate.tsx";
+import "./list.css";
 
 const LISTS = [tokenApi.list, tokenApi.search] as const;
 
-const STATUS: Readonly<Record<number, { readonly label: string; readonly tone: Tone }>> = {
-  [TokenStatus.enabled]: { label: "已启用", tone: "good" },
-  [TokenStatus.disabled]: { label: "已禁用", tone: "idle" },
-  [TokenStatus.expired]: { label: "已过期", tone: "bad" },
-  [TokenStatus.exhausted]: { label: "已耗尽", tone: "bad" },
-};
-
-function State({ token }: { readonly token: Token }) {
-  return <StatusTag {...(STATUS[token.status] ?? { label: "未知状态", tone: "idle" })} />;
-}
-
-function TokenName({ token }: { readonly token: Token }) {
-  return token.name === "" ? (
-    <span className="tg-muted">无</span>
-  ) : (
-    <span className="tg-clip tg-name">{token.name}</span>
-  );
-}
-
-const columns: readonly Column<Token>[] = [
+const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
   {
     key: "name",
     title: "名称",
+    render: (row) => <Name row={row} onTag={onTag} />,
     isFixed: true,
     isSortable: true,
     isInHead: true,
     width: 140,
-    render: (token) => <TokenName token={token} />,
   },
-  {
-    key: "status",
-    title: "状态",
-    isSortable: true,
-    isInHead: true,
-    width: 92,
-    render: (token) => <State token={token} />,
-  },
-  {
-    key: "key",
-    title: "密钥",
-    width: 146,
-    render: (token) =>
-      token.key === "" ? "暂时无法读取" : <code className="tg-code">{maskKey(token.key)}</code>,
-  },
-  {
-    key: "used_quota",
-    title: "已用额度",
-    isSortable: true,
-    isNumber: true,
-    width: 96,
-    render: (token) => <QuotaText quota={token.used_quota} />,
-  },
+  { key: "status", title: "状态", cell: State, isSortable: true, isInHead: true, width: 92 },
+  { key: "key", title: "密钥", cell: Key, width: 146 },
+  { key: "used_quota", title: "已用额度", shows: "quota", isSortable: true, isNumber: true, width: 96 },
   {
     key: "remain_quota",
     title: "剩余额度",
+    cell: RemainingQuota,
     isSortable: true,
     isNumber: true,
     width: 118,
-    render: (token) => <RemainingQuota token={token} />,
   },
-  {
-    key: "created_time",
-    title: "创建时间",
-    isSortable: true,
-    width: 152,
-    render: (token) => <TimeText seconds={token.created_time} />,
-  },
+  { key: "created_time", title: "创建时间", shows: "time", isSortable: true, width: 152 },
   {
     key: "accessed_time",
-    isHiddenAtFirst: true,
     title: "最近使用",
+    shows: "time",
     isSortable: true,
+    isHiddenAtFirst: true,
     width: 164,
-    render: (token) => <TimeText seconds={token.accessed_time} />,
   },
-  {
-    key: "expired_time",
-    title: "过期时间",
-    isSortable: true,
-    width: 152,
-    render: (token) => <Expiry token={token} />,
-  },
+  { key: "expired_time", title: "过期时间", cell: Expiry, isSortable: true, width: 152 },
 ];
+
+const HOLDER: Column<Token> = { key: "holder", title: "持有人", shows: "text", width: 110 };
 
 function useTokenActions() {
   const toForm = useToForm();
   const navigate = useNavigate();
   const user = useUser();
-  const update = useCall(tokenApi.update, {
-    invalidates: LISTS,
-    onSuccess: () => toast.success(),
-    optimistic: (client, { body }) =>
-      patchRow(client, LISTS, { id: body.id, ...(body.status === undefined ? {} : { status: body.status }) }),
-  });
-  const remove = useCall(tokenApi.remove, {
-    invalidates: LISTS,
-    onSuccess: () => toast.success(),
-    optimistic: (client, { params }) => hideRow(client, LISTS, params.id),
-  });
-  return (token: Token): RowAction[] => {
-    const isEnabled = token.status === TokenStatus.enabled;
-    const status = isEnabled ? TokenStatus.disabled : TokenStatus.enabled;
+  const update = useCall(tokenApi.update, changesRow(LISTS, ["status"]));
+  const remove = useCall(tokenApi.remove, removesRow(LISTS));
+  return ({ id, name, status }: Token): RowAction[] => {
+    const isEnabled = status === TokenStatus.enabled;
+    const body = { id, status: isEnabled ? TokenStatus.disabled : TokenStatus.enabled };
     return [
+      toggleAction(isEnabled, () => update.mutate({ query: { status_only: "true" }, body })),
+      editAction(() => toForm(`/token/edit/${id}`)),
       {
-        key: "toggle",
-        label: isEnabled ? "禁用" : "启用",
-        icon: <PoweroffOutlined aria-hidden="true" />,
-        onClick: () => update.mutate({ query: { status_only: "true" }, body: { id: token.id, status } }),
-      },
-      {
-        key: "edit",
-        label: "编辑",
-        icon: <EditOutlined aria-hidden="true" />,
-        onClick: () => toForm(`/token/edit/${token.id}`),
-      },
-      {
-        key: "log",
-        label: "日志",
-        icon: <FileSearchOutlined aria-hidden="true" />,
+        ...logAction(() => void navigate(ownLogPath(user, { token_name: name }))),
         // Entries are found by the name.
-        isDisabled: token.name === "",
-        onClick: () => void navigate(ownLogPath(user, { token_name: token.name })),
+        isDisabled: name === "",
       },
       {
-        key: "delete",
-        label: "删除",
-        icon: <DeleteOutlined aria-hidden="true" />,
-        isDanger: true,
-        question: `删除令牌“${token.name}”？使用它的客户端会立即失效。`,
-        confirmText: "确认删除",
-        onClick: () => remove.mutate({ params: { id: token.id } }),
+        key: "limit",
+        label: "限额",
+        icon: <ControlOutlined aria-hidden="true" />,
+        onClick: () => toForm(`/token/limit/${id}`),
       },
+      deleteAction(() => remove.mutate({ params: { id } }), `删除令牌“${name}”？使用它的客户端会立即失效。`),
     ];
   };
 }
 
-function AddToken() {
+/** The base address that clients need, ready to copy. */
+function AddressBar() {
+  const address = `${useServerAddress()}/v1`;
   return (
-    <LinkButton to="/token/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
-      添加新的令牌
-    </LinkButton>
+    <div className="tg-address-bar">
+      <span>接口地址</span>
+      <code className="tg-code">{address}</code>
+      <CopyButton text={address} label="复制接口地址" />
+      <span className="tg-address-note">兼容 OpenAI 接口，把客户端的 Base URL 换成它即可</span>
+    </div>
   );
+}
+
+/** The tag by which the list is filtered, in the address; "" = none. */
+function useTag(): readonly [string, (tag: string) => void] {
+  const [params, setParams] = useSearchParams();
+  return [
+    params.get("tag") ?? "",
+    (tag) => setParams((current) => withParams(current, { tag, page: "" }), { replace: true }),
+  ];
+}
+
+/** The tokens of one's own account, or with `team` in the address those of a team. */
+function loadOf(tag: string, team: number) {
+  return ({ keyword, ...page }: ListInput) =>
+    keyword === ""
+      ? query(tokenApi.list, { query: { ...page, tag, team_id: team } })
+      : query(tokenApi.search, { query: { ...page, keyword, tag, team_id: team } });
 }
 
 export function TokenListPage() {
   const actions = useTokenActions();
+  const user = useUser();
   const [refused, setRefused] = useState<SearchDraft>();
+  const [rotated, setRotated] = useState<Token>();
+  const [tag, setTag] = useTag();
+  const [params, setParams] = useSearchParams();
+  const team = Number(params.get("team")) || 0;
+  const add = <AddLink to={team === 0 ? "/token/add" : `/token/add?team=${team}`} text="添加新的令牌" />;
+  const choose = (next: number) =>
+    setParams((now) => withParams(now, { team: next === 0 ? "" : String(next), page: "", keyword: "" }));
+  const columns = useMemo(() => {
+    const own = columnsOf(setTag);
+    return team === 0 ? own : [...own.slice(0, 2), HOLDER, ...own.slice(2)];
+  }, [setTag, team]);
   return (
-    <Page title="我的令牌" lead="令牌是调用接口用的密钥，可以分别限定额度、期限与模型。" extra={<AddToken />}>
+    <Page
+      title={team === 0 ? "我的令牌" : "团队令牌"}
+      lead={
+        team === 0
+          ? "令牌是调用接口用的密钥，可以分别限定额度、期限与模型。"
+          : "由团队的钱包付费；他人的密钥不会显示。"
+      }
+      extra={
+        <>
+          <TeamSwitch team={team} onChange={choose} />
+          {add}
+        </>
+      }
+    >
       <AddressBar />
       <ResourceTable<Token>
+        key={team}
         name="token"
         label="令牌列表"
         searchHint="搜索令牌的名称"
         searchDraft={refused}
-        load={({ keyword, ...page }) =>
-          keyword === ""
-            ? query(tokenApi.list, { query: page })
-            : query(tokenApi.search, { query: { ...page, keyword } })
+        filters={
+          tag === "" ? null : (
+            <Tag closable={{ "aria-label": `移除筛选 标签：${tag}` }} onClose={() => setTag("")}>
+              标签：{tag}
+            </Tag>
+          )
         }
+        load={loadOf(tag, team)}
         columns={columns}
         actions={actions}
-        actionsWidth={278}
-        lead={(token) => <CopyKey token={token} onRefused={(text) => setRefused({ text })} />}
-        cardTitle={(token) => <TokenName token={token} />}
-        cardState={(token) => <State token={token} />}
+        actionsWidth={326}
+        lead={(token) =>
+          token.holder !== "" && token.holder !== user?.username ? null : (
+            <CopyKey
+              token={token}
+              onRotate={() => setRotated(token)}
+              onRefused={(text) => setRefused({ text })}
+            />
+          )
+        }
+        cardTitle={(token) => <Name row={token} onTag={setTag} />}
+        cardState={(token) => <State row={token} />}
         cardFacts={["used_quota", "remain_quota", "created_time", "expired_time"]}
-        empty={{ text: "还没有令牌。添加一个，就可以开始调用接口。", action: <AddToken /> }}
+        empty={
+          tag === ""
+            ? { text: "还没有令牌。添加一个，就可以开始调用接口。", action: add }
+            : { text: `没有带标签“${tag}”的令牌。` }
+        }
       />
+      {rotated === undefined ? null : (
+        <RotateDialog token={rotated} lists={LISTS} onClose={() => setRotated(undefined)} />
+      )}
     </Page>
   );
 }

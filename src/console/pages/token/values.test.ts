@@ -1,8 +1,7 @@
 import dayjs from "dayjs";
 import { describe, expect, it } from "vitest";
 import type { Token } from "#contract/token.ts";
-import { expiryWords, NEVER } from "./expiry.ts";
-import { draftOf, isExpiry, updateOf, valuesOf, wholeDay } from "./values.ts";
+import { draftOf, expiryWords, isExpiry, NEVER, notesOf, updateOf, valuesOf, wholeDay } from "./values.ts";
 
 describe("token values", () => {
   it("start with the default quota and no expiry (requirements B9)", () => {
@@ -41,13 +40,21 @@ describe("token values", () => {
       expired_time: NEVER,
       models: "",
       subnet: "",
-    } as Token;
+      tags: "prod,ci",
+      metadata: { 负责人: "小李" },
+    } as unknown as Token;
     expect(updateOf(token, { ...valuesOf(token), name: "renamed" })).toMatchObject({
       id: 7,
       name: "renamed",
       remain_quota: 500,
       original_remain_quota: 500,
+      tags: "prod,ci",
+      metadata: { 负责人: "小李" },
     });
+  });
+
+  it("read notes line by line; a text may hold what divides them", () => {
+    expect(notesOf("a = b=c \n\n d\n")).toEqual({ a: "b=c", d: "" });
   });
 
   it("take only dates and never for an expiry", () => {

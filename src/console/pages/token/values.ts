@@ -1,7 +1,35 @@
 // Form values of a token ⇄ what the contract wants. Pure.
 import dayjs, { type Dayjs } from "dayjs";
-import { type Token, TokenBatch, TokenDraft, type TokenUpdate } from "#contract/token.ts";
-import { NEVER } from "./expiry.ts";
+import { relativeTime } from "#console/base/format.ts";
+import type { Tone } from "#console/ui/status-tag.tsx";
+import { type Token, TokenBatch, TokenDraft, type TokenUpdate, tagsOf } from "#contract/token.ts";
+
+/** Seconds since 1970 on the wire; -1 = never. */
+export const NEVER = -1;
+
+/** Presets of the form (requirements B5), in seconds from now. */
+export const EXPIRY_PRESETS = [
+  { label: "永不过期", seconds: NEVER },
+  { label: "一个月后过期", seconds: 30 * 86_400 },
+  { label: "一天后过期", seconds: 86_400 },
+  { label: "一小时后过期", seconds: 3_600 },
+  { label: "一分钟后过期", seconds: 60 },
+] as const;
+
+const SOON_SEC = 3 * 86_400;
+
+export interface ExpiryWords {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** The expiry in relative words, which stand beside its date; a warning tone from three days before. */
+export function expiryWords(expiredTime: number, nowSec: number): ExpiryWords {
+  if (expiredTime === NEVER) return { text: "永不过期", tone: "idle" };
+  if (expiredTime <= nowSec) return { text: `${relativeTime(expiredTime, nowSec)}已过期`, tone: "bad" };
+  const text = `${relativeTime(expiredTime, nowSec)}过期`;
+  return { text, tone: expiredTime - nowSec <= SOON_SEC ? "warn" : "idle" };
+}
 
 export interface TokenValues {
   readonly name: string;
@@ -11,6 +39,10 @@ export interface TokenValues {
   readonly expires: Dayjs | null;
   readonly models: readonly string[];
   readonly subnet: string;
+  readonly tags: readonly string[];
+  /** A note a line, `name=text`. */
+  readonly notes: string;
+  readonly shown_once: boolean;
   /** Of new tokens with these settings. */
   readonly count: number;
 }
@@ -26,6 +58,9 @@ export function valuesOf(token: Token | undefined): TokenValues {
       expires: null,
       models: [],
       subnet: "",
+      tags: [],
+      notes: "",
+      shown_once: false,
       count: 1,
     };
   }
@@ -36,6 +71,11 @@ export function valuesOf(token: Token | undefined): TokenValues {
     expires: token.expired_time === NEVER ? null : dayjs.unix(token.expired_time),
     models: token.models.split(",").filter((model) => model !== ""),
     subnet: token.subnet,
+    tags: tagsOf(token.tags),
+    notes: Object.entries(token.metadata)
+      .map(([name, text]) => `${name}=${text}`)
+      .join("\n"),
+    shown_once: token.shown_once,
     count: 1,
   };
 }
@@ -50,7 +90,28 @@ export function draftOf(values: TokenValues): TokenDraft {
     models: values.models.join(","),
     // As Chinese keyboards type it.
     subnet: values.subnet.replaceAll("，", ",").trim(),
+    tags: values.tags.join(","),
+    metadata: notesOf(values.notes),
+    shown_once: values.shown_once,
   };
+}
+
+/** The notes of a text with one a line; a line without `=` is a name without a text. */
+export function notesOf(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf("=");
+      return at < 0 ? [line.trim(), ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** What is said beside a key that was just made. */
+export function onceHint({ shown_once }: Pick<Token, "shown_once">): string {
+  return shown_once
+    ? "密钥只显示这一次，请立即保存：关闭后无法再查看，遗失时只能轮换。"
+    : "也可以之后在列表中复制。";
 }
 
 /** With what the form was opened with, so that a balance that was not edited is not put back to what it was then. */
@@ -71,3 +132,5 @@ export function isExpiry(value: unknown): boolean {
 export const NameRule = TokenDraft.shape.name;
 export const QuotaRule = TokenDraft.shape.remain_quota;
 export const CountRule = TokenBatch.shape.count;
+export const TagsRule = TokenDraft.shape.tags;
+export const NotesRule = TokenDraft.shape.metadata;

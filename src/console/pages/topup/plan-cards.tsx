@@ -4,14 +4,22 @@ import { Link } from "react-router";
 import { isAdmin, useUser } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
-import { discountText, PLANS, type Plan } from "./plans.ts";
+import { DEFAULT_PLANS, type TopUpPlan, TopUpPlans } from "#contract/topup-plans.ts";
+
+/** What is sold while the server has not said otherwise, and by other servers of the family. */
+export const PLANS: readonly TopUpPlan[] = TopUpPlans.decode(DEFAULT_PLANS);
+
+/** The discount as shops write it: yuan per dollar in tenths, `6折` or `5折`. */
+export function discountText({ dollars, yuan }: TopUpPlan): string {
+  return `${Math.round((Number(yuan) / dollars) * 100) / 10}折`;
+}
 
 /** Only addresses a link may have; what the status says is untrusted here (requirements H06). */
 function shopLink(link: string | undefined): string | undefined {
   return link !== undefined && /^(https?:\/\/|\/(?![/\\]))/.test(link) ? link : undefined;
 }
 
-function PlanCard({ plan, shop }: { readonly plan: Plan; readonly shop: string | undefined }) {
+function PlanCard({ plan, shop }: { readonly plan: TopUpPlan; readonly shop: string | undefined }) {
   const body = (
     <>
       <span className="tg-plan-head">
@@ -52,7 +60,7 @@ function NoShop() {
   );
 }
 
-export function PlanCards() {
+export function PlanCards({ plans }: { readonly plans: readonly TopUpPlan[] }) {
   const status = useStatus();
   const shop = shopLink(status?.top_up_link);
   return (
@@ -62,7 +70,7 @@ export function PlanCards() {
       </h2>
       {shop === undefined && status !== undefined ? <NoShop /> : null}
       <ul className="tg-plans">
-        {PLANS.map((plan) => (
+        {plans.map((plan) => (
           <li key={plan.dollars}>
             <PlanCard plan={plan} shop={shop} />
           </li>

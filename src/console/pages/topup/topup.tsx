@@ -1,18 +1,86 @@
 // The top-up page: what is left, a code to redeem, what codes cost, and what to know about it.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button, Form, Input } from "antd";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
+import { invalidate, query, useCall } from "#console/base/call.ts";
+import { ApiFault, handleFault } from "#console/base/faults.ts";
 import { formatCount } from "#console/base/format.ts";
 import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
-import { QuotaText } from "#console/ui/quota-text.tsx";
+import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
+import { partnerApi } from "#contract/partner.ts";
+import { paymentApi } from "#contract/payment.ts";
 import { formatQuota } from "#contract/quota.ts";
-import type { User } from "#contract/user.ts";
-import { PlanCards } from "./plan-cards.tsx";
-import { RedeemForm } from "./redeem-form.tsx";
+import { type User, userApi } from "#contract/user.ts";
+import { Buy } from "./buy.tsx";
+import { RecentOrders, useRecentOrders } from "./orders.tsx";
+import { PLANS, PlanCards } from "./plan-cards.tsx";
 import "./topup.css";
+
+interface Codes {
+  readonly key?: string;
+  readonly gift_code?: string;
+}
+
+/** The server's own words where it answered; one sentence for everything else (requirements B8). */
+function tell(error: Error): void {
+  const hasAnswer = error instanceof ApiFault && error.kind !== "network" && error.kind !== "unreadable";
+  if (hasAnswer) handleFault(error);
+  else toast.error("请求失败");
+}
+
+function RedeemForm() {
+  const [form] = Form.useForm<Codes>();
+  const client = useQueryClient();
+  const display = useQuotaDisplay();
+  const topUp = useCall(partnerApi.topUp, {
+    silent: true,
+    onSuccess: ({ data, bonus }) => {
+      const extra = bonus > 0 ? `，其中赠送 ${formatQuota(bonus, display)}` : "";
+      toast.success(`充值成功！到账 ${formatQuota(data, display)}${extra}`);
+      form.resetFields();
+      void invalidate(client, [userApi.self, partnerApi.info]);
+    },
+  });
+  const submit = ({ key = "", gift_code = "" }: Codes) =>
+    topUp.mutate({ body: { key: key.trim(), gift_code: gift_code.trim() } }, { onError: tell });
+  return (
+    <Form form={form} layout="vertical" requiredMark={false} onFinish={submit}>
+      <Form.Item
+        name="key"
+        label="兑换码"
+        validateTrigger="onSubmit"
+        rules={[{ required: true, whitespace: true, message: "请输入兑换码！" }]}
+      >
+        <Input
+          className="tg-code"
+          maxLength={128}
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="购买后收到的兑换码"
+        />
+      </Form.Item>
+      <TextField
+        name="gift_code"
+        label="礼品码（可选）"
+        extra="填写好友的礼品码，双方各得充值额度 5% 的额外额度。"
+        className="tg-code"
+        maxLength={64}
+        spellCheck={false}
+        placeholder="没有可以不填"
+      />
+      <Button type="primary" htmlType="submit" loading={topUp.isPending} block>
+        {topUp.isPending ? "兑换中..." : "兑换"}
+      </Button>
+    </Form>
+  );
+}
 
 /** How much of everything there ever was is left, as a sentence. */
 function leftText(total: number, left: number): string {
@@ -70,11 +138,11 @@ function Balance() {
   );
 }
 
-function AboutTopUp() {
+function AboutTopUp({ isOnline }: { readonly isOnline: boolean }) {
   return (
-    <section className="tg-card tg-section tg-topup-about">
-      <h2>充值说明</h2>
+    <Section title="充值说明" className="tg-topup-about">
       <ul>
+        {isOnline ? <li>在线支付的，付款后自动到账，离开页面也不影响。</li> : null}
         <li>购买后会收到兑换码。在上方填写即可到账，一个兑换码只能使用一次。</li>
         <li>额度按实际用量扣减，有效期为 9 个月，自充值之日起计算。</li>
         <li>兑换码售出后不支持退款，购买前请确认用量。价格可能随上游调整而变化。</li>
@@ -86,7 +154,23 @@ function AboutTopUp() {
           <Link to="/terms">服务条款</Link>。
         </li>
       </ul>
-    </section>
+    </Section>
+  );
+}
+
+/** Where there is a way to pay, plans are bought here; else the cards lead to the shop of codes. */
+function Shop() {
+  const shop = useQuery({ ...query(paymentApi.shop, {}), meta: { silent: true } });
+  const orders = useRecentOrders();
+  // Together, and the foot of the page stays below the screen, so that nothing moves while it comes.
+  if (shop.isPending || orders.isPending) return <div className="tg-shop-pending" />;
+  const isOnline = shop.data !== undefined && shop.data.methods.length > 0;
+  return (
+    <>
+      {isOnline ? <Buy {...shop.data} /> : <PlanCards plans={shop.data?.plans ?? PLANS} />}
+      <RecentOrders orders={orders.data?.data ?? []} />
+      <AboutTopUp isOnline={isOnline} />
+    </>
   );
 }
 
@@ -101,8 +185,7 @@ export function TopUpPage() {
           <RedeemForm />
         </section>
       </div>
-      <PlanCards />
-      <AboutTopUp />
+      <Shop />
     </Page>
   );
 }

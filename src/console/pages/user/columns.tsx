@@ -1,9 +1,9 @@
 // The columns of the user list (glossary: ID · 用户名 · 分组 · 统计信息 · 用户角色 · 状态 · 操作).
-
 import { formatCount, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { ClippedText } from "#console/ui/cell.tsx";
 import { GroupTags } from "#console/ui/group-tags.tsx";
-import type { Column } from "#console/ui/row-view.ts";
+import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
@@ -26,16 +26,16 @@ const ROLES: Readonly<Record<number, Pill>> = {
   [Role.root]: { label: "超级管理员", tone: "warn" },
 };
 
-export function UserState({ user }: { readonly user: User }) {
+export function UserState({ row: user }: CellProps<User>) {
   return <StatusTag {...(STATUS[user.status] ?? { label: "未知状态", tone: "idle" })} />;
 }
 
-export function RolePill({ user }: { readonly user: User }) {
+export function RolePill({ row: user }: CellProps<User>) {
   return <StatusTag {...(ROLES[user.role] ?? { label: "未知身份", tone: "idle" })} />;
 }
 
 /** The name cut to 15 characters; the whole name, what it is shown as and the mail address on hover. */
-export function UserName({ user }: { readonly user: User }) {
+export function UserName({ row: user }: CellProps<User>) {
   const mail = user.email || "未绑定邮箱地址";
   const shown =
     user.display_name === "" || user.display_name === user.username ? "" : `（${user.display_name}）`;
@@ -50,26 +50,18 @@ export function UserName({ user }: { readonly user: User }) {
 }
 
 /** Remaining and used quota and the number of calls, over a bar of what is left. */
-function Stats({ user }: { readonly user: User }) {
+function Stats({ row: user }: CellProps<User>) {
   const display = useQuotaDisplay();
   const total = Math.max(0, user.quota) + user.used_quota;
   const left = total === 0 ? 0 : Math.round((Math.max(0, user.quota) / total) * 100);
+  const quota = (label: string, value: number) => {
+    return { label, value: formatQuota(value, display), exact: `${label}额度 ${formatCount(value)} 点` };
+  };
+  const calls = user.request_count;
   const figures = [
-    {
-      label: "剩余",
-      value: formatQuota(user.quota, display),
-      exact: `剩余额度 ${formatCount(user.quota)} 点`,
-    },
-    {
-      label: "已用",
-      value: formatQuota(user.used_quota, display),
-      exact: `已用额度 ${formatCount(user.used_quota)} 点`,
-    },
-    {
-      label: "请求",
-      value: shortCount(user.request_count),
-      exact: `请求次数 ${formatCount(user.request_count)}`,
-    },
+    quota("剩余", user.quota),
+    quota("已用", user.used_quota),
+    { label: "请求", value: shortCount(calls), exact: `请求次数 ${formatCount(calls)}` },
   ];
   return (
     <span className="tg-user-stats">
@@ -88,64 +80,27 @@ function Stats({ user }: { readonly user: User }) {
   );
 }
 
-function Text({ text, none = "—" }: { readonly text: string; readonly none?: string }) {
-  if (text === "") return <span className="tg-muted">{none}</span>;
-  return (
-    <span className="tg-clip" title={text}>
-      {text}
-    </span>
-  );
+function Inviter({ row: { inviter_id } }: CellProps<User>) {
+  return <ClippedText text={inviter_id === 0 ? "" : `#${inviter_id}`} />;
 }
 
-const hidden: readonly Column<User>[] = [
-  {
-    key: "display_name",
-    title: "显示名称",
-    isSortable: true,
-    isHiddenAtFirst: true,
-    width: 130,
-    render: (user) => <Text text={user.display_name} />,
-  },
-  {
-    key: "email",
-    title: "邮箱",
-    isSortable: true,
-    isHiddenAtFirst: true,
-    width: 190,
-    render: (user) => <Text text={user.email} none="未绑定邮箱地址" />,
-  },
-  {
-    key: "inviter_id",
-    title: "邀请人",
-    isSortable: true,
-    isHiddenAtFirst: true,
-    width: 86,
-    render: (user) => <Text text={user.inviter_id === 0 ? "" : `#${user.inviter_id}`} />,
-  },
-  {
-    key: "invite_commission_balance",
-    title: "返现余额",
-    isSortable: true,
-    isHiddenAtFirst: true,
-    isNumber: true,
-    width: 110,
-    render: (user) => (
-      <Text text={user.invite_commission_balance === "0" ? "" : `¥${user.invite_commission_balance}`} />
-    ),
-  },
-];
+function Commission({ row: { invite_commission_balance: yuan } }: CellProps<User>) {
+  return <ClippedText text={yuan === "0" ? "" : `¥${yuan}`} />;
+}
+
+const rare = { isSortable: true, isHiddenAtFirst: true } as const;
 
 /** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 export const userColumns: readonly Column<User>[] = [
-  { key: "id", title: "ID", isSortable: true, isNumber: true, width: 64, render: (user) => user.id },
+  { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: 64 },
   {
     key: "username",
     title: "用户名",
+    cell: UserName,
     isFixed: true,
     isSortable: true,
     isInHead: true,
     width: 150,
-    render: (user) => <UserName user={user} />,
   },
   {
     key: "group",
@@ -154,21 +109,18 @@ export const userColumns: readonly Column<User>[] = [
     width: 130,
     render: (user) => <GroupTags groups={groupsOf(user.group)} />,
   },
-  { key: "stats", title: "统计信息", width: 366, render: (user) => <Stats user={user} /> },
+  { key: "stats", title: "统计信息", cell: Stats, width: 366 },
+  { key: "role", title: "用户角色", cell: RolePill, isSortable: true, width: 112 },
+  { key: "status", title: "状态", cell: UserState, isSortable: true, isInHead: true, width: 92 },
+  { key: "display_name", title: "显示名称", shows: "text", ...rare, width: 130 },
+  { key: "email", title: "邮箱", shows: "text", none: "未绑定邮箱地址", ...rare, width: 190 },
+  { key: "inviter_id", title: "邀请人", cell: Inviter, ...rare, width: 86 },
   {
-    key: "role",
-    title: "用户角色",
-    isSortable: true,
-    width: 112,
-    render: (user) => <RolePill user={user} />,
+    key: "invite_commission_balance",
+    title: "返现余额",
+    cell: Commission,
+    ...rare,
+    isNumber: true,
+    width: 110,
   },
-  {
-    key: "status",
-    title: "状态",
-    isSortable: true,
-    isInHead: true,
-    width: 92,
-    render: (user) => <UserState user={user} />,
-  },
-  ...hidden,
 ];

@@ -4,6 +4,8 @@ import { Checkbox, Form, Input, Select } from "antd";
 import { query } from "#console/base/call.ts";
 import { rule, unlessKept } from "#console/ui/fields.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
+import { Section } from "#console/ui/section.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { Role, type User } from "#contract/user.ts";
 import {
@@ -17,30 +19,32 @@ import {
 
 export function AccountFields({ user, isSelf }: { readonly user: User; readonly isSelf: boolean }) {
   return (
-    <section className="tg-card tg-section">
-      <h2>账户</h2>
-      <p>用户 #{user.id}，用户名用于登录。</p>
+    <Section title="账户" lead={`用户 #${user.id}，用户名用于登录。`}>
       <div className="tg-form-row">
-        <Form.Item name="username" label="用户名" rules={[unlessKept(user.username, rule(UsernameRule))]}>
-          <Input autoComplete="off" maxLength={Math.max(12, user.username.length)} />
-        </Form.Item>
-        <Form.Item
+        <TextField
+          name="username"
+          label="用户名"
+          rules={[unlessKept(user.username, rule(UsernameRule))]}
+          maxLength={Math.max(12, user.username.length)}
+        />
+        <TextField
           name="display_name"
           label="显示名称"
           rules={[unlessKept(user.display_name, rule(DisplayNameRule))]}
-        >
-          <Input autoComplete="off" maxLength={Math.max(20, user.display_name.length)} />
-        </Form.Item>
+          maxLength={Math.max(20, user.display_name.length)}
+        />
       </div>
-      <Form.Item
+      <TextField
         name="password"
         label="密码"
         extra={isSelf ? "修改自己的密码请前往个人设置。" : "留空表示不修改。修改后，该用户的登录会全部失效。"}
         rules={[unlessKept("", rule(PasswordRule))]}
-      >
-        <Input.Password autoComplete="new-password" disabled={isSelf} placeholder="不修改" />
-      </Form.Item>
-    </section>
+        isSecret
+        autoComplete="new-password"
+        disabled={isSelf}
+        placeholder="不修改"
+      />
+    </Section>
   );
 }
 
@@ -72,9 +76,7 @@ export interface RightsFieldsProps {
 
 export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
   return (
-    <section className="tg-card tg-section">
-      <h2>权限与额度</h2>
-      <p>修改会写入该用户的日志，备注用来说明原因。</p>
+    <Section title="权限与额度" lead="修改会写入该用户的日志，备注用来说明原因。">
       <div className="tg-form-row">
         <GroupField user={user} />
         {mayChangeRole ? (
@@ -91,13 +93,16 @@ export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
       >
         <QuotaField amounts="add" />
       </Form.Item>
-      <Form.Item name="commission" label="邀请返现余额" rules={[rule(CommissionRule)]}>
-        <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />
-      </Form.Item>
-      <Form.Item name="remark" label="备注">
-        <Input autoComplete="off" maxLength={200} placeholder="例如：线下充值、提现已支付" />
-      </Form.Item>
-    </section>
+      <TextField
+        name="commission"
+        label="邀请返现余额"
+        rules={[rule(CommissionRule)]}
+        prefix="¥"
+        inputMode="decimal"
+        style={{ width: 200 }}
+      />
+      <TextField name="remark" label="备注" maxLength={200} placeholder="例如：线下充值、提现已支付" />
+    </Section>
   );
 }
 
@@ -111,9 +116,7 @@ const BINDINGS = [
 export function BindingFields({ user }: { readonly user: User }) {
   const bound = BINDINGS.filter(({ name }) => user[name] !== "");
   return (
-    <section className="tg-card tg-section">
-      <h2>绑定</h2>
-      <p>只读，需要用户本人在个人设置中绑定；管理员只能解除。</p>
+    <Section title="绑定" lead="只读，需要用户本人在个人设置中绑定；管理员只能解除。">
       <div className="tg-form-row">
         {BINDINGS.map(({ name, label }) => (
           <Form.Item key={name} label={label} htmlFor={`bound-${name}`}>
@@ -128,6 +131,6 @@ export function BindingFields({ user }: { readonly user: User }) {
           />
         </Form.Item>
       )}
-    </section>
+    </Section>
   );
 }

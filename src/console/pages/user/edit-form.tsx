@@ -1,18 +1,16 @@
 // Edits any user as an administrator, with group and quota (requirements B6). The user's own profile is self.tsx.
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useParams } from "react-router";
 import { formQuery, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { FormState } from "#console/ui/form-state.tsx";
+import { FormPage } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
-import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type User, userApi } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { AccountFields, BindingFields, RightsFields } from "./edit-fields.tsx";
+import { FactorReset } from "./factor-reset.tsx";
 import { isProtected, type UserValues, updateOf, valuesOf } from "./values.ts";
 
 function EditUserForm({ user: found }: { readonly user: User }) {
@@ -26,34 +24,31 @@ function EditUserForm({ user: found }: { readonly user: User }) {
     onSuccess: () => toast.success("用户信息更新成功！"),
   });
   return (
-    <ResourceForm<UserValues>
-      initial={valuesOf(user)}
-      kept={["username", "display_name", "group", "remark"]}
-      onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values), idempotencyKey })}
-      onDone={toList}
-      onCancel={toList}
-    >
-      {() => (
-        <>
-          <AccountFields user={user} isSelf={user.id === self?.id} />
-          <RightsFields user={user} mayChangeRole={isRoot(self) && !isProtected(user)} />
-          <BindingFields user={user} />
-        </>
-      )}
-    </ResourceForm>
+    <>
+      <ResourceForm<UserValues>
+        initial={valuesOf(user)}
+        kept={["username", "display_name", "group", "remark"]}
+        onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values), idempotencyKey })}
+        onDone={toList}
+        onCancel={toList}
+      >
+        {() => (
+          <>
+            <AccountFields user={user} isSelf={user.id === self?.id} />
+            <RightsFields user={user} mayChangeRole={isRoot(self) && !isProtected(user)} />
+            <BindingFields user={user} />
+          </>
+        )}
+      </ResourceForm>
+      {user.id === self?.id ? null : <FactorReset user={user} />}
+    </>
   );
 }
 
 export function EditUserPage() {
-  const id = Number(useParams()["id"]);
-  const user = useQuery(formQuery(userAdminApi.get, { params: { id } }));
   return (
-    <Page title="编辑用户" width="form">
-      {user.data === undefined ? (
-        <FormState error={user.error} onRetry={() => void user.refetch()} />
-      ) : (
-        <EditUserForm key={user.data.id} user={user.data} />
-      )}
-    </Page>
+    <FormPage<User> noun="用户" load={(id) => formQuery(userAdminApi.get, { params: { id } })}>
+      {(user) => user && <EditUserForm user={user} />}
+    </FormPage>
   );
 }

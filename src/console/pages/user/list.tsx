@@ -1,13 +1,6 @@
 // All users: search, sort, enable and disable, edit, delete.
-import {
-  DeleteOutlined,
-  EditOutlined,
-  FileSearchOutlined,
-  PlusOutlined,
-  PoweroffOutlined,
-  WalletOutlined,
-} from "@ant-design/icons";
-import { useQueryClient } from "@tanstack/react-query";
+import { KeyOutlined, WalletOutlined } from "@ant-design/icons";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
@@ -17,16 +10,54 @@ import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { LinkButton } from "#console/ui/plain-button.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
+import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
+import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
-import { DeletionDialog } from "./deletion.tsx";
-import { isProtected, isWithdrawable, mayEdit } from "./values.ts";
+import { isOwed, isProtected, isWithdrawable, mayEdit } from "./values.ts";
 import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
+
+interface DeletionDialogProps {
+  readonly user: User;
+  readonly isBusy: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+function DeletionDialog({ user, ...verbs }: DeletionDialogProps) {
+  // The list may be old: what is lost is asked for anew.
+  const { data: fresh } = useQuery({
+    ...query(userAdminApi.get, { params: { id: user.id } }),
+    staleTime: 0,
+    meta: { silent: true },
+  });
+  const { quota, invite_commission_balance } = fresh ?? user;
+  return (
+    <TypedConfirm
+      title={`删除用户“${user.username}”？`}
+      expected={user.username}
+      confirmText="确认删除"
+      {...verbs}
+    >
+      剩余额度{" "}
+      <strong>
+        <QuotaText quota={quota} />
+      </strong>
+      {isOwed(invite_commission_balance) ? (
+        <>
+          {" "}
+          和返现余额 <strong>¥{invite_commission_balance}</strong>
+        </>
+      ) : null}{" "}
+      随账户作废，全部令牌立即失效，且无法再登录；已有的日志和账目会保留。此操作无法撤销。
+    </TypedConfirm>
+  );
+}
 
 const LISTS = [userAdminApi.list, userAdminApi.search] as const;
 
@@ -59,14 +90,6 @@ function useManage() {
   return { setEnabled, remove, isBusy: manage.isPending };
 }
 
-function AddUser() {
-  return (
-    <LinkButton to="/user/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
-      添加新的用户
-    </LinkButton>
-  );
-}
-
 interface RowVerbs {
   readonly setEnabled: (user: User, action: "enable" | "disable") => void;
   readonly setPaid: (user: User) => void;
@@ -83,49 +106,37 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
     const isSelf = user.id === self?.id;
     const mayAct = mayEdit(self?.role ?? 0, user);
     const isOff = isProtected(user) || !mayAct;
+    const paid = {
+      key: "withdraw",
+      label: "提现",
+      icon: <WalletOutlined aria-hidden="true" />,
+      isDisabled: !mayAct,
+      onClick: () => setPaid(user),
+    };
     return [
       {
-        key: "toggle",
-        label: isEnabled ? "禁用" : "启用",
-        icon: <PoweroffOutlined aria-hidden="true" />,
+        ...toggleAction(isEnabled, () => setEnabled(user, isEnabled ? "disable" : "enable")),
         isDisabled: isOff,
-        onClick: () => setEnabled(user, isEnabled ? "disable" : "enable"),
       },
       {
-        key: "edit",
-        label: "编辑",
-        icon: <EditOutlined aria-hidden="true" />,
+        ...editAction(() => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit")),
         isDisabled: !isSelf && !mayAct,
-        onClick: () => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
       },
       {
-        key: "log",
-        label: "日志",
-        icon: <FileSearchOutlined aria-hidden="true" />,
-        onClick: () => void navigate(logPath({ username: user.username })),
+        key: "token",
+        label: "令牌",
+        icon: <KeyOutlined aria-hidden="true" />,
+        isDisabled: !mayAct,
+        onClick: () => toForm(`/user/token/${user.id}`),
       },
-      ...(isWithdrawable(user)
-        ? [
-            {
-              key: "withdraw",
-              label: "提现",
-              icon: <WalletOutlined aria-hidden="true" />,
-              isDisabled: !mayAct,
-              onClick: () => setPaid(user),
-            },
-          ]
-        : []),
-      {
-        key: "delete",
-        label: "删除",
-        icon: <DeleteOutlined aria-hidden="true" />,
-        isDanger: true,
-        isDisabled: isOff,
-        onClick: () => setDoomed(user),
-      },
+      logAction(() => void navigate(logPath({ username: user.username }))),
+      ...(isWithdrawable(user) ? [paid] : []),
+      { ...deleteAction(() => setDoomed(user)), isDisabled: isOff },
     ];
   };
 }
+
+const add = <AddLink to="/user/add" text="添加新的用户" />;
 
 export function UserListPage() {
   const { setEnabled, remove, isBusy } = useManage();
@@ -133,29 +144,25 @@ export function UserListPage() {
   const [paid, setPaid] = useState<User>();
   const actions = useActions({ setEnabled, setPaid, setDoomed });
   return (
-    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={<AddUser />}>
+    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={add}>
       <ResourceTable<User>
         name="user"
         label="用户列表"
         searchHint="搜索用户的 ID、名称和邮箱"
         moreSorts={SORTS}
-        load={({ keyword, ...page }) =>
-          keyword === ""
-            ? query(userAdminApi.list, { query: page })
-            : query(userAdminApi.search, { query: { ...page, keyword } })
-        }
+        load={listOf(userAdminApi)}
         columns={userColumns}
         actions={actions}
         actionsWidth={258}
-        cardTitle={(user) => <UserName user={user} />}
+        cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
           <>
-            {user.role > Role.user ? <RolePill user={user} /> : null}
-            <UserState user={user} />
+            {user.role > Role.user ? <RolePill row={user} /> : null}
+            <UserState row={user} />
           </>
         )}
         cardFacts={["id", "group", "stats"]}
-        empty={{ text: "还没有用户。", action: <AddUser /> }}
+        empty={{ text: "还没有用户。", action: add }}
       />
       {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}
       {doomed === undefined ? null : (

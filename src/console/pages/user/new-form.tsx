@@ -1,11 +1,11 @@
 // Creates a user. Nothing is sent while the name or the password is missing (requirements B5).
-import { Form, Input } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { DisplayNameRule, NEW_USER, NewPasswordRule, type NewUserValues, UsernameRule } from "./values.ts";
 
@@ -30,31 +30,30 @@ export function NewUserPage() {
         {() => (
           <section className="tg-card tg-section">
             <div className="tg-form-row">
-              <Form.Item
+              <TextField
                 name="username"
                 label="用户名"
                 extra="用于登录，最多 12 个字符"
                 rules={[required, rule(UsernameRule)]}
-              >
-                <Input autoFocus={isFocused} autoComplete="off" maxLength={12} />
-              </Form.Item>
-              <Form.Item
+                autoFocus={isFocused}
+                maxLength={12}
+              />
+              <TextField
                 name="display_name"
                 label="显示名称"
                 extra="留空则与用户名相同"
                 rules={[rule(DisplayNameRule)]}
-              >
-                <Input autoComplete="off" maxLength={20} />
-              </Form.Item>
+                maxLength={20}
+              />
             </div>
-            <Form.Item
+            <TextField
               name="password"
               label="密码"
               extra="8 到 20 个字符。请提醒用户首次登录后自行修改。"
               rules={[required, rule(NewPasswordRule)]}
-            >
-              <Input.Password autoComplete="new-password" />
-            </Form.Item>
+              isSecret
+              autoComplete="new-password"
+            />
           </section>
         )}
       </ResourceForm>

@@ -1,6 +1,6 @@
 // The user's own profile: names and password.
 import { useQuery } from "@tanstack/react-query";
-import { Descriptions, Form, Input, Skeleton } from "antd";
+import { Skeleton } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
@@ -8,12 +8,15 @@ import { isRoot, roleLabel, selfQuery } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { Facts } from "#console/ui/facts.tsx";
 import { rule, unlessKept } from "#console/ui/fields.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { PasswordForm } from "#console/ui/password-form.tsx";
-import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { Section } from "#console/ui/section.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
 import { DisplayName, Username } from "#contract/name.ts";
 import { type User, userApi } from "#contract/user.ts";
 
@@ -25,30 +28,21 @@ interface Names {
 function Account({ user }: { readonly user: User }) {
   const isNarrow = useMedia(NARROW);
   return (
-    <section className="tg-card tg-section">
-      <h2>账户</h2>
-      <Descriptions
-        column={isNarrow ? 1 : 3}
-        size="small"
-        style={{ marginTop: 12 }}
-        items={[
-          { key: "role", label: "用户角色", children: roleLabel(user.role) },
-          {
-            key: "group",
-            label: "分组",
-            children: <GroupTags groups={user.group.split(",").filter(Boolean)} />,
-          },
-          { key: "request", label: "请求次数", children: formatCount(user.request_count) },
-          { key: "quota", label: "剩余额度", children: <QuotaText quota={user.quota} /> },
-          { key: "used", label: "已用额度", children: <QuotaText quota={user.used_quota} /> },
-          {
-            key: "email",
-            label: "邮箱",
-            children: user.email || <span className="tg-muted">未绑定邮箱地址</span>,
-          },
-        ]}
-      />
-    </section>
+    <Section title="账户">
+      <div style={{ marginTop: 12 }}>
+        <Facts
+          columns={isNarrow ? 1 : 3}
+          facts={[
+            ["用户角色", roleLabel(user.role)],
+            ["分组", <GroupTags key="group" groups={user.group.split(",").filter(Boolean)} />],
+            ["请求次数", formatCount(user.request_count)],
+            ["剩余额度", <QuotaText key="left" quota={user.quota} />],
+            ["已用额度", <QuotaText key="used" quota={user.used_quota} />],
+            ["邮箱", user.email || <span className="tg-muted">未绑定邮箱地址</span>],
+          ]}
+        />
+      </div>
+    </Section>
   );
 }
 
@@ -56,9 +50,7 @@ function NamesForm({ user }: { readonly user: User }) {
   const save = useCall(userApi.updateSelf, { invalidates: [userApi.self], onSuccess: () => toast.success() });
   const initial: Names = { username: user.username, display_name: user.display_name };
   return (
-    <section className="tg-card tg-section">
-      <h2>基本信息</h2>
-      <p>用户名用于登录，显示名称会出现在控制台中。</p>
+    <Section title="基本信息" lead="用户名用于登录，显示名称会出现在控制台中。">
       <ResourceForm<Names>
         initial={initial}
         submitText="保存"
@@ -66,26 +58,26 @@ function NamesForm({ user }: { readonly user: User }) {
       >
         {() => (
           <div className="tg-form-row">
-            <Form.Item
+            <TextField
               name="username"
               label="用户名"
               extra="最多 12 个字符"
               rules={[unlessKept(user.username, rule(Username))]}
-            >
-              <Input autoComplete="username" maxLength={Math.max(12, user.username.length)} />
-            </Form.Item>
-            <Form.Item
+              autoComplete="username"
+              maxLength={Math.max(12, user.username.length)}
+            />
+            <TextField
               name="display_name"
               label="显示名称"
               extra="最多 20 个字符"
               rules={[unlessKept(user.display_name, rule(DisplayName))]}
-            >
-              <Input autoComplete="nickname" maxLength={Math.max(20, user.display_name.length)} />
-            </Form.Item>
+              autoComplete="nickname"
+              maxLength={Math.max(20, user.display_name.length)}
+            />
           </div>
         )}
       </ResourceForm>
-    </section>
+    </Section>
   );
 }
 

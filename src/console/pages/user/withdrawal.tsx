@@ -1,11 +1,13 @@
 // Records a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (requirements B9).
 import { useQuery } from "@tanstack/react-query";
-import { Form, Input, Modal } from "antd";
+import { Form } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
+import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { TextField } from "#console/ui/text-field.tsx";
 import { partnerApi, Withdrawal } from "#contract/partner.ts";
 import { type User, userApi } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
@@ -45,15 +47,13 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
       idempotencyKey,
     });
   return (
-    <Modal
-      open
+    <AskDialog
       title={`登记提现：${user.username}`}
       width={440}
       okText="确认已支付"
-      okButtonProps={{ loading: withdraw.isPending }}
-      cancelText="取消"
+      isBusy={withdraw.isPending}
       onOk={form.submit}
-      onCancel={onClose}
+      onClose={onClose}
     >
       <p>
         返现余额 <strong>¥{balance}</strong>
@@ -66,18 +66,23 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
         initialValues={{ amount: user.invite_commission_balance, remark: "" }}
         onFinish={send}
       >
-        <Form.Item
+        <TextField
           name="amount"
           label="提现金额"
           extra="不少于 100 元，最多 6 位小数。"
           rules={[required, rule(withdrawableRule(balance))]}
-        >
-          <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />
-        </Form.Item>
-        <Form.Item name="remark" label="备注" rules={[rule(Withdrawal.shape.remark.unwrap())]}>
-          <Input autoComplete="off" maxLength={200} placeholder="例如：支付宝，流水号" />
-        </Form.Item>
+          prefix="¥"
+          inputMode="decimal"
+          style={{ width: 200 }}
+        />
+        <TextField
+          name="remark"
+          label="备注"
+          rules={[rule(Withdrawal.shape.remark.unwrap())]}
+          maxLength={200}
+          placeholder="例如：支付宝，流水号"
+        />
       </Form>
-    </Modal>
+    </AskDialog>
   );
 }

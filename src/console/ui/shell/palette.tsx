@@ -35,33 +35,19 @@ function usePageTargets(text: string): Target[] {
 function useFoundTargets(keyword: string): Target[] {
   const user = useUser();
   const input = { query: { ...FOUND, keyword } };
-  const silent = { meta: { silent: true }, staleTime: 10_000 };
-  const tokens = useQuery({ ...query(tokenApi.search, input), ...silent, enabled: keyword !== "" });
-  const channels = useQuery({
-    ...query(channelApi.search, input),
-    ...silent,
-    enabled: keyword !== "" && isAdmin(user),
-  });
-  const users = useQuery({
-    ...query(userAdminApi.search, input),
-    ...silent,
-    enabled: keyword !== "" && isAdmin(user),
-  });
+  const asked = (isAllowed: boolean) => {
+    return { meta: { silent: true }, staleTime: 10_000, enabled: keyword !== "" && isAllowed };
+  };
+  const tokens = useQuery({ ...query(tokenApi.search, input), ...asked(true) });
+  const channels = useQuery({ ...query(channelApi.search, input), ...asked(isAdmin(user)) });
+  const users = useQuery({ ...query(userAdminApi.search, input), ...asked(isAdmin(user)) });
+  const target = (kind: Target["kind"], place: string, id: number, label: string): Target => {
+    return { id: `${place}-${id}`, kind, label, path: `/${place}/edit/${id}` };
+  };
   return [
-    ...(tokens.data?.data ?? []).map((token): Target => {
-      return { id: `token-${token.id}`, kind: "令牌", label: token.name, path: `/token/edit/${token.id}` };
-    }),
-    ...(channels.data?.data ?? []).map((channel): Target => {
-      return {
-        id: `channel-${channel.id}`,
-        kind: "渠道",
-        label: channel.name,
-        path: `/channel/edit/${channel.id}`,
-      };
-    }),
-    ...(users.data?.data ?? []).map((found): Target => {
-      return { id: `user-${found.id}`, kind: "用户", label: found.username, path: `/user/edit/${found.id}` };
-    }),
+    ...(tokens.data?.data ?? []).map(({ id, name }) => target("令牌", "token", id, name)),
+    ...(channels.data?.data ?? []).map(({ id, name }) => target("渠道", "channel", id, name)),
+    ...(users.data?.data ?? []).map(({ id, username }) => target("用户", "user", id, username)),
   ];
 }
 

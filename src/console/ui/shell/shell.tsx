@@ -1,22 +1,46 @@
 // The frame of the signed-in console: side menu (a drawer on phones), header, page, footer, palette.
-import { MenuFoldOutlined, MenuUnfoldOutlined } from "@ant-design/icons";
+import { LockOutlined, MenuFoldOutlined, MenuUnfoldOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer } from "antd";
-import { lazy, Suspense, useEffect, useState } from "react";
-import { Link, type Location, Outlet, ScrollRestoration, useLocation } from "react-router";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { Link, type Location, Navigate, Outlet, ScrollRestoration, useLocation } from "react-router";
 import { COMPACT, useMedia } from "#console/base/media.ts";
-import { isRoot, selfQuery, useUser } from "#console/base/session.ts";
+import { type Access, isRoot, mayOpen, selfQuery, useSessionEnd, useUser } from "#console/base/session.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
 import { readStored, writeStored } from "#console/base/storage.ts";
 import { AntdScope } from "#console/ui/antd-scope.tsx";
 import { Logo } from "#console/ui/brand.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { SiteNotice } from "#console/ui/site-notice.tsx";
 import { Footer } from "./footer.tsx";
-import { Guard } from "./guard.tsx";
 import { Header } from "./header.tsx";
 import { pageAt, usePages } from "./nav.ts";
 import { SideMenu } from "./side-menu.tsx";
 import "./shell.css";
+
+function Guard({ access, children }: { readonly access: Access; readonly children: ReactNode }) {
+  const user = useUser();
+  const end = useSessionEnd();
+  const location = useLocation();
+  if (access !== "public" && user === undefined) {
+    const { pathname, search, hash } = location;
+    const state = end === "left" ? undefined : { from: { pathname, search, hash } };
+    return <Navigate to={end === "expired" ? "/login?expired=true" : "/login"} state={state} replace />;
+  }
+  if (!mayOpen(access, user)) {
+    return (
+      <div className="tg-card tg-refusal" role="alert">
+        <LockOutlined aria-hidden="true" />
+        <h1>没有访问权限</h1>
+        <p>此页面仅管理员可用。如需使用，请联系站点管理员。</p>
+        <LinkButton to="/token" kind="primary">
+          前往我的令牌
+        </LinkButton>
+      </div>
+    );
+  }
+  return children;
+}
 
 const loadPalette = async () => ({ default: (await import("./palette.tsx")).Palette });
 const Palette = lazy(loadPalette);

@@ -1,13 +1,33 @@
 // One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows its deadlines but has no timer of
 // its own (pool.ts checks all connections).
 import type { Socket } from "node:net";
-import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
-import type { Connector, Origin } from "./connect.ts";
+import type { Exit } from "#server/egress/exits.ts";
+import {
+  type EgressFault,
+  type EgressRequest,
+  type Flow,
+  faultOf,
+  type ReplyHeaders,
+  type Sink,
+} from "#server/egress/send.ts";
+import type { Connector, Line, Origin } from "./connect.ts";
+import type { ReplyHead } from "./head.ts";
 import { ReplyReader } from "./response.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle connections are kept this long; an upstream's own hint wins when it is shorter. */
 const KEEP_ALIVE_MS = 30_000;
+/** Proxies cut idle tunnels, often without telling (requirements C15). */
+const TUNNEL_KEEP_ALIVE_MS = 15_000;
+const TUNNEL_TIMEOUT_MS = 25_000;
+/** A desync is told with these of its calls: the last ones may have got another's answer. */
+const REMEMBERED_CALLS = 2;
+/** As much of unsolicited bytes as tells a 408, and how long the rest of its head may take. */
+const TIMEOUT_HEAD = "HTTP/1.1 408";
+const TIMEOUT_HEAD_10 = "HTTP/1.0 408";
+const STRAY_BYTES = TIMEOUT_HEAD.length;
+const STRAY_MS = 1_000;
+const NO_DOUBT = "-";
 /** Margin for a request that crosses the server's close of an idle connection. */
 const HINT_MARGIN_SEC = 2;
 /** Head and body up to this size are written in one piece. */
@@ -20,84 +40,141 @@ export interface Keeper {
   onClosed(connection: Connection): void;
   /** Asks for a check of its deadline in this many ms. */
   lookSoon(connection: Connection, ms: number): void;
+  /** Bytes came that nobody asked for: earlier answers of this connection may have been told to the wrong callers. */
+  onDesync(connection: Connection): void;
+  /** Such bytes may be beginning, or (`false`) turned out to be none. */
+  onSuspicion(connection: Connection, isSuspect: boolean): void;
+  /** The connection ended before anything of an answer was read: the call may be made again. */
+  onAgain(call: Call): void;
+  /** It could not be opened. */
+  onUnreachable(connection: Connection): void;
+}
+
+/** What a connection needs to be opened. */
+export interface ConnectionParts {
+  readonly keeper: Keeper;
+  readonly connector: Connector;
+  readonly exit: Exit;
+  readonly to: Origin;
+  /** How many calls it may take, and for how long it may be used (requirements C22). */
+  readonly mostUses: number;
+  readonly mostAgeMs: number;
 }
 
 export class Connection {
-  readonly origin: string;
-  readonly #keeper: Keeper;
-  readonly #socket: Socket;
-  #isOpen = false;
+  readonly to: Origin;
+  readonly exit: Exit;
+  /** The calls that were last made on it. */
+  readonly calls: string[] = [];
+  /** When it became idle. Unit: ms of performance.now(). */
+  idleSinceMs = 0;
+  readonly #parts: ConnectionParts;
+  readonly #line: Line;
+  readonly #bornMs = performance.now();
+  #socket: Socket | undefined;
   #call: Call | undefined;
+  #uses = 0;
   #isPaused = false;
+  /** The begin of bytes that came while it was idle. */
+  #stray = "";
   /** When the current wait times out; Infinity = never. Unit: ms of performance.now(). */
   #deadlineMs = Infinity;
 
   /** Begins to connect. Throws: BlockedError. */
-  constructor(origin: string, to: Origin, { keeper, connector }: { keeper: Keeper; connector: Connector }) {
-    this.origin = origin;
-    this.#keeper = keeper;
-    const socket = connector.open(to, (bytes, length) => this.#onRead(bytes, length));
-    this.#socket = socket;
-    socket.once(to.isTls ? "secureConnect" : "connect", () => this.#onOpen());
-    socket.on("error", (error) => this.#onError(error));
-    socket.on("end", () => this.#onEnd());
-    socket.on("close", () => this.#onClose());
-    this.#wait(CONNECT_TIMEOUT_MS);
+  constructor(parts: ConnectionParts) {
+    const { to, exit } = parts;
+    this.#parts = parts;
+    this.to = to;
+    this.exit = exit;
+    this.#line = parts.connector.open(to, exit, {
+      onRead: (bytes, length) => this.#onRead(bytes, length),
+      onOpen: (socket) => this.#onOpen(socket),
+      onError: (error) => this.#onError(error),
+      onEnd: () => this.#onEnd(),
+      onClose: () => this.#onClose(),
+    });
+    // A tunnel has time limits of its own, which tell who is late.
+    this.#wait(exit.path === undefined ? CONNECT_TIMEOUT_MS : TUNNEL_TIMEOUT_MS);
   }
 
-  /** Idle, and not known to be dead. */
+  /** Idle, and not known to be dead, in doubt, or used up. */
   get isReady(): boolean {
-    return this.#call === undefined && this.#isOpen && !this.#socket.destroyed && this.#socket.writable;
+    const socket = this.#socket;
+    if (this.#call !== undefined || socket === undefined || this.#stray !== "") return false;
+    return !socket.destroyed && socket.writable && !this.#isUsedUp;
+  }
+
+  get #isUsedUp(): boolean {
+    const { mostUses, mostAgeMs } = this.#parts;
+    return this.#uses >= mostUses || performance.now() - this.#bornMs >= mostAgeMs;
   }
 
   /** Starts a call on it; only when it is new, or ready. */
   take(call: Call): void {
     this.#call = call;
-    if (this.#isOpen) this.#send(call);
+    this.#uses += 1;
+    if (this.calls.push(call.request.id ?? "") > REMEMBERED_CALLS) this.calls.shift();
+    if (this.#socket !== undefined) this.#send(call);
   }
 
   /** Ends the call and the connection when the deadline has passed. */
   check(nowMs: number): void {
     if (nowMs < this.#deadlineMs) return;
-    if (!this.#isOpen) this.#call?.fail({ code: "connect_timeout", detail: "no connection in time" });
-    else if (this.#call?.isStarted === false) this.#call.fail({ code: "timeout", detail: "no head in time" });
+    if (this.#socket === undefined) {
+      this.#parts.keeper.onUnreachable(this);
+      this.#call?.fail({ code: "connect_timeout", detail: "no connection in time" });
+    } else if (this.#call?.isStarted === false)
+      this.#call.fail({ code: "timeout", detail: "no head in time" });
     else this.#call?.fail({ code: "idle", detail: "the body stood still" });
-    this.#socket.destroy();
+    this.#line.destroy();
   }
 
   /** No timeout runs while the call is paused. */
   pause(): void {
     this.#isPaused = true;
     this.#deadlineMs = Infinity;
-    this.#socket.pause();
+    this.#socket?.pause();
   }
 
   resume(idleTimeoutMs: number): void {
     this.#isPaused = false;
     this.#wait(idleTimeoutMs);
-    this.#socket.resume();
+    this.#socket?.resume();
   }
 
   destroy(): void {
     this.#call?.fail({ code: "aborted", detail: "" });
-    this.#socket.destroy();
+    this.#line.destroy();
   }
 
   /** The answer of this call is no longer needed. */
   drop(call: Call): void {
-    if (this.#call === call) this.#socket.destroy();
+    if (this.#call === call) this.#line.destroy();
   }
 
-  #onError(error: Error): void {
+  #onError(error: unknown): void {
     const fault = faultOf(error);
-    const isGivenUp = this.#isOpen && fault.code === "connect_timeout";
+    if (this.#socket === undefined) this.#parts.keeper.onUnreachable(this);
+    const isGivenUp = this.#socket !== undefined && fault.code === "connect_timeout";
     // TCP reports the loss of an open connection with the same error as a failed connect.
     if (isGivenUp) this.#call?.fail({ ...fault, code: this.#call.isStarted ? "idle" : "timeout" });
-    else this.#call?.fail(fault);
+    else this.#fail(fault);
   }
 
-  #onOpen(): void {
-    this.#isOpen = true;
+  /** A GET on a used connection of which nothing was answered: the server ended an idle connection, and asking again changes nothing. */
+  #fail(fault: EgressFault): void {
+    const call = this.#call;
+    const isStale = fault.code === "reset" && this.#uses > 1 && call?.request.method === "GET";
+    if (!isStale || call === undefined || call.hasRead || call.isOver) {
+      call?.fail(fault);
+      return;
+    }
+    this.#call = undefined;
+    this.#parts.keeper.onAgain(call);
+  }
+
+  #onOpen(socket: Socket): void {
+    this.#socket = socket;
     if (this.#call !== undefined) this.#send(this.#call);
   }
 
@@ -109,29 +186,29 @@ export class Connection {
   }
 
   #write(head: string, body: Uint8Array | undefined): void {
+    const socket = this.#socket;
     const size = head.length + (body?.length ?? 0);
-    if (body === undefined) this.#socket.write(head, "latin1");
+    if (body === undefined) socket?.write(head, "latin1");
     else if (size <= ONE_PIECE_BYTES) {
       const bytes = Buffer.allocUnsafe(size);
       bytes.write(head, "latin1");
       bytes.set(body, head.length);
-      this.#socket.write(bytes);
+      socket?.write(bytes);
     } else {
-      this.#socket.cork();
-      this.#socket.write(head, "latin1");
-      this.#socket.write(body);
-      this.#socket.uncork();
+      socket?.cork();
+      socket?.write(head, "latin1");
+      socket?.write(body);
+      socket?.uncork();
     }
   }
 
   #onRead(bytes: Buffer, length: number): void {
     const call = this.#call;
     if (call === undefined || !call.isSent) {
-      // Unsolicited bytes: they cannot be assigned to a call.
-      call?.fail({ code: "protocol", detail: "an answer before the question" });
-      this.#socket.destroy();
+      this.#onStray(bytes.toString("latin1", 0, Math.min(length, STRAY_BYTES)));
       return;
     }
+    call.hasRead = true;
     try {
       const { reader } = call;
       const read = reader.read(bytes, length);
@@ -141,23 +218,58 @@ export class Connection {
       else if (call.isStarted && !this.#isPaused) this.#wait(call.request.idleTimeoutMs);
     } catch (error) {
       call.fail(faultOf(error));
-      this.#socket.destroy();
+      this.#line.destroy();
     }
+  }
+
+  /**
+   * Unsolicited bytes: they cannot be assigned to a call. A server that says 408 before it closes an idle connection is not out of step
+   * (requirements C21); whether it does may need more bytes.
+   */
+  #onStray(text: string): void {
+    const { keeper } = this.#parts;
+    const isFirst = this.#stray === "";
+    this.#stray = (this.#stray + text).slice(0, STRAY_BYTES);
+    const call = this.#call;
+    if (call === undefined && mayBeTimeout(this.#stray)) {
+      if (isFirst) keeper.onSuspicion(this, true);
+      if (this.#stray.length < TIMEOUT_HEAD.length) {
+        this.#wait(STRAY_MS);
+        return;
+      }
+      keeper.onSuspicion(this, false);
+    } else {
+      keeper.onDesync(this);
+      if (!isFirst) keeper.onSuspicion(this, false);
+    }
+    this.#stray = NO_DOUBT;
+    call?.fail({ code: "protocol", detail: "an answer before the question" });
+    this.#line.destroy();
   }
 
   /** The reply is complete. `isClean` = no bytes follow it. */
   #onDone(call: Call, isClean: boolean): void {
     const { head } = call.reader;
     this.#call = undefined;
-    const keepMs = Math.min(KEEP_ALIVE_MS, ((head?.keepSec ?? Infinity) - HINT_MARGIN_SEC) * 1_000);
-    // The answer is complete before the request was written: the server does not read the rest.
-    const isLasting = isClean && head?.isLasting === true && this.#socket.writableLength === 0;
-    if (isLasting && keepMs > 0 && !this.#socket.destroyed) {
+    if (!isClean) this.#parts.keeper.onDesync(this);
+    const idleMs = this.exit.path === undefined ? KEEP_ALIVE_MS : TUNNEL_KEEP_ALIVE_MS;
+    const keepMs = Math.min(idleMs, ((head?.keepSec ?? Infinity) - HINT_MARGIN_SEC) * 1_000);
+    if (isClean && keepMs > 0 && head !== undefined && this.#isLasting(call.request, head)) {
       if (this.#isPaused) this.resume(keepMs);
       else this.#wait(keepMs);
-      this.#keeper.onIdle(this);
-    } else this.#socket.destroy();
+      this.#parts.keeper.onIdle(this);
+    } else this.#line.destroy();
     call.end();
+  }
+
+  /** Whether the connection may take another call after this answer. */
+  #isLasting(request: EgressRequest, { isLasting, status, headers }: ReplyHead): boolean {
+    if (!isLasting || this.exit.isOnce || this.exit.isForgotten || this.#isUsedUp) return false;
+    // The server is about to close, or says that the connection is the wrong one.
+    if (status === 408 || status === 421) return false;
+    // The answer is complete before the request was written: the server does not read the rest.
+    if (this.#socket?.writableLength !== 0 || this.#socket.destroyed) return false;
+    return !isOfWrongKind(request, headers);
   }
 
   #onEnd(): void {
@@ -166,21 +278,42 @@ export class Connection {
       this.#call = undefined;
       call.end();
     }
-    call?.fail({ code: "reset", detail: "the connection ended too early" });
-    this.#socket.destroy();
+    this.#fail({ code: "reset", detail: "the connection ended too early" });
+    this.#line.destroy();
   }
 
   #onClose(): void {
-    this.#call?.fail({ code: "reset", detail: "the connection was closed" });
+    this.#fail({ code: "reset", detail: "the connection was closed" });
     this.#call = undefined;
-    this.#keeper.onClosed(this);
+    const { keeper } = this.#parts;
+    // What began like a 408 never became one.
+    if (this.#stray !== "" && this.#stray !== NO_DOUBT) {
+      keeper.onDesync(this);
+      keeper.onSuspicion(this, false);
+    }
+    keeper.onClosed(this);
   }
 
   /** Unit: ms; 0 = no limit. */
   #wait(ms: number): void {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
-    if (ms !== 0) this.#keeper.lookSoon(this, ms);
+    if (ms !== 0) this.#parts.keeper.lookSoon(this, ms);
   }
+}
+
+/** Whether these bytes are, or may become, the head of a 408 (RFC 9110 15.5.9). */
+function mayBeTimeout(text: string): boolean {
+  return text.length < TIMEOUT_HEAD.length
+    ? [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => head.startsWith(text))
+    : [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => text.startsWith(head));
+}
+
+/** An event stream that nobody asked for: likely another caller's answer. */
+function isOfWrongKind({ headers }: EgressRequest, { "content-type": kind }: ReplyHeaders): boolean {
+  if (typeof kind !== "string" || !/^text\/event-stream\b/i.test(kind)) return false;
+  const accepted =
+    headers[headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === "accept") + 1];
+  return accepted?.startsWith("application/json") === true;
 }
 
 /** One call, from the request to the last byte of its answer. */
@@ -188,6 +321,8 @@ export class Call implements Flow {
   isSent = false;
   /** The head of the answer has arrived. */
   isStarted = false;
+  /** Something of the answer was read. */
+  hasRead = false;
   readonly request: EgressRequest;
   /** The request's head. */
   head = "";
@@ -201,10 +336,14 @@ export class Call implements Flow {
   }
 
   /** Sends the request on this connection, now or when it is open. */
-  begin(connection: Connection, head: string): void {
-    this.head = head;
+  begin(connection: Connection): void {
     this.#connection = connection;
     connection.take(this);
+  }
+
+  /** Its sink has been told the end, or wants nothing more. */
+  get isOver(): boolean {
+    return this.#sink === undefined;
   }
 
   pause(): void {

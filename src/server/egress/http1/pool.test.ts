@@ -2,9 +2,11 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Exit } from "#server/egress/exits.ts";
 import { createPolicy } from "#server/egress/policy.ts";
 import type { EgressRequest, Sink } from "#server/egress/send.ts";
 import { answerOf, ask, requestOf, until, withLoopback } from "#test/emulators/raw-http.ts";
+import { Connector } from "./connect.ts";
 import { ConnectionPool } from "./pool.ts";
 
 const loopback = withLoopback();
@@ -130,8 +132,10 @@ describe("a connection is never reused", () => {
 
   test("when we have just ended it", async () => {
     const { origin, made } = await serve(says(answerOf("good")));
-    const agent = new ConnectionPool(createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] }));
-    const own = { send: (request: EgressRequest, sink: Sink) => agent.send(request, sink) };
+    const agent = new ConnectionPool({ connector: new Connector() });
+    const policy = createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] });
+    const exit: Exit = { name: "", owner: "", policy, path: undefined, isOnce: false, isForgotten: false };
+    const own = { send: (request: EgressRequest, sink: Sink) => agent.send(exit, request, sink) };
     expect((await ask(own, { origin }).told).fault).toBeUndefined();
     await turn();
     agent.close();

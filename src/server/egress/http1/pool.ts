@@ -1,9 +1,9 @@
-// The connections of one policy: an idle one of the same origin takes the next call, else another is opened. Their number is not capped;
-// admissions are.
-
-import type { Policy } from "#server/egress/policy.ts";
+// The connections of a process: an idle one of the same exit and origin takes the next call, else another is opened. HTTP/1.1 answers
+// carry no name: what decides which connection is used again keeps an answer too many from the next caller (requirements C18 to C22).
+// Their number is not capped; admissions are.
+import type { Exit } from "#server/egress/exits.ts";
 import { type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
-import { Connector, type Origin, readOrigin } from "./connect.ts";
+import { type Connector, type Origin, readOrigin } from "./connect.ts";
 import { Call, Connection, type Keeper } from "./connection.ts";
 import { requestHead } from "./head.ts";
 
@@ -11,45 +11,96 @@ import { requestHead } from "./head.ts";
 const LOOK_MS = 500;
 /** Shorter timeouts are checked by a timer of their own. */
 const SOON_MS = 2_000;
+/** After its last byte a connection rests: an answer too many most often follows at once. */
+const REST_MS = 20;
+/** Caps end a shift that nobody noticed, and let changes of DNS through. */
+const MOST_USES = 1_000;
+const MOST_AGE_MS = 600_000;
+/** Both vary by this share, so that connections which began together do not end together. */
+const SPREAD = 0.1;
 
-/** The connections to one origin. */
+/** The connections of one exit to one origin. */
 interface Pool {
+  readonly exit: Exit;
   readonly to: Origin;
-  /** A stack: the last used one is taken first, so that surplus connections stay idle and are closed. */
+  /** In the order in which they became idle. The newest rested one is taken, so that surplus connections stay idle and are closed. */
   readonly idle: Connection[];
+  readonly stopped: StoppedReuse;
   open: number;
 }
 
+export interface Desync {
+  readonly owner: string;
+  readonly origin: string;
+  /** The last calls of the connection: their answers may have been another's. */
+  readonly calls: readonly string[];
+}
+
+export interface PoolParts {
+  readonly connector: Connector;
+  /** Unit: ms. */
+  readonly restMs?: number | undefined;
+  /** In [0, 1); only tests replace chance. */
+  readonly random?: (() => number) | undefined;
+  onDesync?(desync: Desync): void;
+  /** A connection could not be opened. */
+  onUnreachable?(exit: Exit, origin: string): void;
+}
+
 export class ConnectionPool implements Keeper {
-  readonly #connector: Connector;
-  readonly #pools = new Map<string, Pool>();
+  readonly #parts: PoolParts;
+  readonly #restMs: number;
+  readonly #pools = new Map<Exit, Map<string, Pool>>();
   readonly #connections = new Set<Connection>();
   /** Connections that became idle in this iteration of the event loop. */
   readonly #released: Connection[] = [];
+  /** Calls that have got an idle connection, and watch it for a turn of the loop. */
+  readonly #turns = new Turns<{ call: Call; pool: Pool; connection: Connection }>((it) => this.#begin(it));
+  /** The pools of calls that may have to be made again. */
+  readonly #poolOf = new WeakMap<Call, Pool>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(policy: Policy) {
-    this.#connector = new Connector(policy);
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+    this.#restMs = parts.restMs ?? REST_MS;
   }
 
   /** Starts a call. Never throws: a call that cannot begin is a fault, reported later like any other. */
-  send(request: EgressRequest, sink: Sink): Flow {
+  send(exit: Exit, request: EgressRequest, sink: Sink): Flow {
     const call = new Call(request, sink);
-    try {
-      const { origin } = request;
-      const pool = this.#pools.get(origin) ?? { to: readOrigin(origin), idle: [], open: 0 };
-      const head = requestHead(request, pool.to.authority);
-      call.begin(ready(pool) ?? this.#connect(origin, pool), head);
-    } catch (error) {
-      const fault = faultOf(error);
-      queueMicrotask(() => call.fail(fault));
-    }
+    this.#try(call, () => {
+      const pool = this.#pool(exit, request.origin);
+      call.head = requestHead(request, pool.to.authority);
+      this.#poolOf.set(call, pool);
+      this.#start(call, pool);
+    });
     return call;
   }
 
   /** Ends all connections; running calls get a fault. */
   close(): void {
     for (const connection of this.#connections) connection.destroy();
+  }
+
+  /** Ends the idle connections of a target that has changed; running ones end with their calls. */
+  closeIdle(isMeant: (exit: Exit) => boolean): void {
+    for (const [exit, pools] of this.#pools) {
+      if (!isMeant(exit)) continue;
+      for (const { idle } of pools.values()) for (const connection of [...idle]) connection.destroy();
+    }
+  }
+
+  /** Whether connections of this owner are not used again at the moment. */
+  isReuseStopped(owner: string): boolean {
+    const nowMs = performance.now();
+    for (const [exit, pools] of this.#pools)
+      if (exit.owner === owner)
+        for (const { stopped } of pools.values()) if (stopped.isStopped(nowMs)) return true;
+    return false;
+  }
+
+  hasConnections(exit: Exit): boolean {
+    return this.#pools.has(exit);
   }
 
   onIdle(connection: Connection): void {
@@ -62,16 +113,96 @@ export class ConnectionPool implements Keeper {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-    const pool = this.#pools.get(connection.origin);
+    const pool = this.#find(connection);
     if (pool === undefined) return;
     pool.open -= 1;
-    if (pool.open === 0) this.#pools.delete(connection.origin);
     const at = pool.idle.indexOf(connection);
     if (at >= 0) pool.idle.splice(at, 1);
+    this.#dropUnused(pool);
+  }
+
+  onDesync(connection: Connection): void {
+    const { exit, to, calls } = connection;
+    this.#find(connection)?.stopped.stop(performance.now());
+    this.#parts.onDesync?.({ owner: exit.owner, origin: to.text, calls: calls.filter((id) => id !== "") });
+  }
+
+  onSuspicion(connection: Connection, isSuspect: boolean): void {
+    this.#find(connection)?.stopped.suspect(isSuspect);
+  }
+
+  onAgain(call: Call): void {
+    const pool = this.#poolOf.get(call);
+    if (pool !== undefined) this.#try(call, () => this.#connect(call, pool));
+  }
+
+  onUnreachable({ exit, to }: Connection): void {
+    this.#parts.onUnreachable?.(exit, to.text);
   }
 
   lookSoon(connection: Connection, ms: number): void {
     if (ms < SOON_MS) setTimeout(() => connection.check(performance.now()), ms + 1).unref();
+  }
+
+  #pool(exit: Exit, origin: string): Pool {
+    const pools = this.#pools.get(exit) ?? new Map<string, Pool>();
+    const known = pools.get(origin);
+    if (known !== undefined) return known;
+    return { exit, to: readOrigin(origin), idle: [], stopped: new StoppedReuse(), open: 0 };
+  }
+
+  #find({ exit, to }: Connection): Pool | undefined {
+    return this.#pools.get(exit)?.get(to.text);
+  }
+
+  /** A pool whose reuse was stopped is remembered without connections. */
+  #dropUnused({ exit, to, open, stopped }: Pool): void {
+    const isRemembered = !exit.isOnce && !exit.isForgotten && stopped.isRemembered(performance.now());
+    if (open > 0 || isRemembered) return;
+    const pools = this.#pools.get(exit);
+    pools?.delete(to.text);
+    if (pools?.size === 0) this.#pools.delete(exit);
+  }
+
+  #try(call: Call, start: () => void): void {
+    try {
+      start();
+    } catch (error) {
+      const fault = faultOf(error);
+      queueMicrotask(() => call.fail(fault));
+    }
+  }
+
+  #start(call: Call, pool: Pool): void {
+    const connection = this.#takeIdle(pool);
+    if (connection === undefined) this.#connect(call, pool);
+    else this.#turns.push({ call, pool, connection });
+  }
+
+  /** The newest connection that has rested; it is no longer among the idle ones. */
+  #takeIdle({ idle, stopped }: Pool): Connection | undefined {
+    if (idle.length === 0) return undefined;
+    const nowMs = performance.now();
+    if (stopped.isStopped(nowMs)) return undefined;
+    for (;;) {
+      const at = newest(idle, nowMs - this.#restMs);
+      const [connection] = at < 0 ? [] : idle.splice(at, 1);
+      if (connection === undefined || connection.isReady) return connection;
+      connection.destroy();
+    }
+  }
+
+  /** The turn has passed: what was in the kernel was read (requirements C20). */
+  #begin({ call, pool, connection }: { call: Call; pool: Pool; connection: Connection }): void {
+    const isUsable = connection.isReady && !pool.stopped.isStopped(performance.now());
+    if (call.isOver) {
+      if (isUsable) this.onIdle(connection);
+      else connection.destroy();
+    } else if (isUsable) call.begin(connection);
+    else {
+      if (connection.isReady) connection.destroy();
+      this.#try(call, () => this.#start(call, pool));
+    }
   }
 
   /**
@@ -79,17 +210,33 @@ export class ConnectionPool implements Keeper {
    * buffer is read again, and servers end connections right after an answer; a call that took one in between would get these events.
    */
   readonly #offer = (): void => {
-    for (const connection of this.#released) this.#pools.get(connection.origin)?.idle.push(connection);
+    const nowMs = performance.now();
+    for (const connection of this.#released) {
+      connection.idleSinceMs = nowMs;
+      const pool = this.#find(connection);
+      if (pool === undefined || pool.stopped.isStopped(nowMs)) connection.destroy();
+      else pool.idle.push(connection);
+    }
     this.#released.length = 0;
   };
 
-  #connect(origin: string, pool: Pool): Connection {
-    const connection = new Connection(origin, pool.to, { keeper: this, connector: this.#connector });
-    this.#pools.set(origin, pool);
+  #connect(call: Call, pool: Pool): void {
+    const { exit, to } = pool;
+    const spread = () => 1 + SPREAD * (2 * (this.#parts.random ?? Math.random)() - 1);
+    const connection = new Connection({
+      keeper: this,
+      connector: this.#parts.connector,
+      exit,
+      to,
+      mostUses: Math.round(MOST_USES * spread()),
+      mostAgeMs: MOST_AGE_MS * spread(),
+    });
+    const pools = this.#pools.get(exit) ?? new Map<string, Pool>();
+    this.#pools.set(exit, pools.set(to.text, pool));
     pool.open += 1;
     this.#connections.add(connection);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
-    return connection;
+    call.begin(connection);
   }
 
   #look(): void {
@@ -98,11 +245,83 @@ export class ConnectionPool implements Keeper {
   }
 }
 
-/** A connection that can take a call now. */
-function ready({ idle }: Pool): Connection | undefined {
-  for (let last = idle.pop(); last !== undefined; last = idle.pop()) {
-    if (last.isReady) return last;
-    last.destroy();
+const MINUTE_MS = 60_000;
+/** How long an upstream that sent what nobody asked for gets a connection for each call; twice as long each time. */
+const FIRST_STOP_MS = 10 * MINUTE_MS;
+const LONGEST_STOP_MS = 24 * 60 * MINUTE_MS;
+
+/** Whether connections of one pool may be used again (requirements C19). */
+export class StoppedReuse {
+  #untilMs = 0;
+  #stopMs = 0;
+  /** Connections that may be about to turn out out of step. */
+  #suspects = 0;
+
+  /** Stops reuse, for twice as long as the time before. Unit: ms of performance.now(). */
+  stop(nowMs: number): void {
+    // Connections that were open together tell the same thing once.
+    if (nowMs < this.#untilMs) return;
+    this.#stopMs = Math.min(this.#stopMs === 0 ? FIRST_STOP_MS : 2 * this.#stopMs, LONGEST_STOP_MS);
+    this.#untilMs = nowMs + this.#stopMs;
   }
-  return undefined;
+
+  suspect(isSuspect: boolean): void {
+    this.#suspects += isSuspect ? 1 : -1;
+  }
+
+  isStopped(nowMs: number): boolean {
+    return this.#suspects > 0 || nowMs < this.#untilMs;
+  }
+
+  /** For a day after the last stop the next one is longer. */
+  isRemembered(nowMs: number): boolean {
+    return this.#stopMs > 0 && nowMs < this.#untilMs + LONGEST_STOP_MS;
+  }
+}
+
+/** The index of the last entry that is idle since this time or longer, in entries of ascending order; -1 = none. */
+export function newest(idle: readonly { readonly idleSinceMs: number }[], untilMs: number): number {
+  let low = 0;
+  let high = idle.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((idle[middle]?.idleSinceMs ?? 0) <= untilMs) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/**
+ * Gives each entry back after the event loop has read from all sockets once. An immediate alone does not: one that is set while sockets
+ * are read runs before the next reading.
+ */
+export class Turns<Entry> {
+  #fresh: Entry[] = [];
+  #seasoned: Entry[] = [];
+  #isSet = false;
+  readonly #onTurn: (entry: Entry) => void;
+
+  constructor(onTurn: (entry: Entry) => void) {
+    this.#onTurn = onTurn;
+  }
+
+  push(entry: Entry): void {
+    this.#fresh.push(entry);
+    this.#set();
+  }
+
+  #set(): void {
+    if (this.#isSet) return;
+    this.#isSet = true;
+    setImmediate(this.#run);
+  }
+
+  readonly #run = (): void => {
+    const due = this.#seasoned;
+    this.#seasoned = this.#fresh;
+    this.#fresh = [];
+    this.#isSet = false;
+    if (this.#seasoned.length > 0) this.#set();
+    for (const entry of due) this.#onTurn(entry);
+  };
 }

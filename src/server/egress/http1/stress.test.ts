@@ -1,4 +1,4 @@
-// A thousand calls at once, on servers that are slow, abort, send surplus bytes and close, with callers that pause and abort: a call that
+// Hundreds of calls at once, on servers that are slow, abort, send surplus bytes and close, with callers that pause and abort: a call that
 // gets an answer gets exactly its own. HTTP_STRESS and HTTP_STRESS_SEED widen a run.
 import { createServer as createRaw, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,10 +9,12 @@ import type { EgressRequest, Flow, Sink } from "#server/egress/send.ts";
 import { listenOn, until } from "#test/emulators/raw-http.ts";
 import { makeCertificate } from "#test/seeds/certificate.ts";
 import { createDice, type Dice, pick } from "#test/seeds/random.ts";
+import { rounds } from "#test/worlds/soak.ts";
 
-const CALLS = Number(process.env["HTTP_STRESS"] ?? 4_000);
+const CALLS = Number(process.env["HTTP_STRESS"] ?? rounds(1_500, 4_000));
 const SEED = Number(process.env["HTTP_STRESS_SEED"] ?? 20_261_120);
-const AT_ONCE = 1_000;
+const AT_ONCE = rounds(300, 1_000);
+const OWNERS = 12;
 const SIZES = [0, 1, 30, 500, 5_000, 40_000, 70_000];
 
 const certificate = makeCertificate("localhost");
@@ -79,7 +81,8 @@ class Clerk {
     const { bytes: whole, hasEnd, isLast } = answerFor(dice, id, size);
     // An answer that ends with its connection cannot be checked for completeness.
     const cut = hasEnd && way === 1 ? dice(whole.length) : whole.length;
-    const surplus = hasEnd && way === 2 ? "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nbad" : "";
+    // Rarely: after it the connections of its owner are not used again.
+    const surplus = hasEnd && dice(200) === 0 ? "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nbad" : "";
     await this.#write(whole.subarray(0, cut), surplus);
     this.#isBusy = false;
     if (cut < whole.length || isLast) socket.end();
@@ -164,6 +167,7 @@ function call(
     method: "POST",
     origin,
     path: `/${id}/${asked}/${size}`,
+    route: { owner: `channel ${id % OWNERS}`, proxies: [] },
     headers: [],
     body: bodyOf("question", id, asked),
     headersTimeoutMs: 0,
@@ -186,7 +190,8 @@ function call(
       end("whole");
     },
     onFault({ code, detail }) {
-      if (code !== "reset") problems.push(`${id}: ${code} ${detail}`);
+      // A busy machine may not finish hundreds of handshakes in time: no answer, so no wrong one.
+      if (code !== "reset" && code !== "connect_timeout") problems.push(`${id}: ${code} ${detail}`);
       end(code);
     },
   });
@@ -210,7 +215,7 @@ test(`${CALLS} calls, each with its own answer`, { timeout: 1_200_000 }, async (
   const tls = await listenOn(createTls(certificate, onSocket), "https");
   const servers = [...plain, tls];
   const origins = [...plain.map(({ origin }) => origin), `https://localhost:${tls.port}`];
-  const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
+  const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }], restMs: 0 });
   const tally: Partial<Record<Outcome, number>> = {};
   let next = 0;
   const caller = async () => {

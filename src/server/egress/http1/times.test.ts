@@ -155,6 +155,8 @@ describe("timeouts", () => {
       headersTimeoutMs: 60_000,
       idleTimeoutMs: 60_000,
     });
+    // The connection is watched for a turn before the request is sent.
+    expect(await stateOf(next)).toBe("open");
     skip(50_000);
     expect(await stateOf(next)).toBe("open");
     expect(server.made()).toBe(1);
@@ -247,6 +249,7 @@ describe("a pause", () => {
     const next = ask(loopback.egress, { origin });
     first.flow.resume();
     first.flow.pause();
+    expect(await stateOf(next)).toBe("open");
     await say(asked[0], answerOf("two"));
     expect((await next.told).body.toString()).toBe("two");
     expect(made()).toBe(1);

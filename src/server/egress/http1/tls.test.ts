@@ -18,7 +18,7 @@ const known = getCACertificates("default");
 beforeAll(() => setDefaultCACertificates([...known, trusted.cert, other.cert]));
 afterAll(() => setDefaultCACertificates(known));
 function egressFor(): Egress {
-  const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
+  const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }], restMs: 0 });
   onTestFinished(() => egress.close());
   return egress;
 }
@@ -264,6 +264,7 @@ describe("a name with several addresses", () => {
     resolveTo(addresses);
     const egress = createEgress({
       allow: ["127.0.0.0/8", "::1/128"].map((cidr) => ({ cidr, port: undefined })),
+      restMs: 0,
     });
     onTestFinished(() => egress.close());
     const big = "b".repeat(300_000);

@@ -306,7 +306,8 @@ test("a connection that is lost again before its process has shown to be alive d
       WHERE datname = current_database() AND application_name = 'tollgate ledger'`.execute(direct.db);
   const locks = async () => {
     const { rows } = await sql`SELECT 1 FROM pg_locks
-      WHERE locktype = 'advisory' AND classid = ${0x7012} AND granted`.execute(direct.db);
+      WHERE locktype = 'advisory' AND classid = ${0x7012} AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`.execute(direct.db);
     return rows.length;
   };
   await direct.db.transaction().execute(async (tx) => {

@@ -1,9 +1,29 @@
 // The ledger backend for PostgreSQL: each group is one transaction on a connection of its own, two round trips. Rows are locked in
-// the order users, tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; a node that holds
+// the order users, tokens, channels, limits, redemption codes, merchant accounts, orders, each by id, so that groups of several nodes cannot deadlock; a node that holds
+
 // a user's lock is alone with that user's reservations and ledger entries.
 import type { Client } from "pg";
 import type { LedgerBackend } from "#server/money/backend.ts";
+import {
+  type LimitRow,
+  limitBook,
+  limitsOf,
+  plansOf,
+  WINDOW_SHEET,
+  type WindowRow,
+  windowBook,
+} from "#server/money/limit-row-codec.ts";
 import type { Batch, Outcome } from "#server/money/operations.ts";
+import {
+  EVENT_SHEET,
+  ORDER_SHEET,
+  type OrderRow,
+  orderBook,
+  REFUND_SHEET,
+  type RefundRow,
+  refundBook,
+} from "#server/money/order-books.ts";
+import { tradeKey } from "#server/money/order-rows.ts";
 import {
   CODE_SHEET,
   COMMISSION_SHEET,
@@ -13,9 +33,18 @@ import {
   codeOf,
   commissionBook,
   isPartnerOperation,
+  orderKeysOf,
   PARTNER_LEDGER_SHEET,
   usersOf,
 } from "#server/money/partner-row-codec.ts";
+import {
+  NEW_PERIOD_SHEET,
+  PERIOD_SHEET,
+  type PeriodRow,
+  PLAN_LEDGER_SHEET,
+  PLANNED_SHEET,
+  periodBook,
+} from "#server/money/plan-row-codec.ts";
 import {
   type BookedRow,
   bookedEntry,
@@ -36,7 +65,15 @@ import {
   type UserRow,
   userBook,
 } from "#server/money/row-codec.ts";
-import type { Books, Changes } from "#server/money/rows.ts";
+import {
+  addWindow,
+  type Books,
+  type Changes,
+  type LimitBooks,
+  noLimits,
+  type Reservation,
+  windowKey,
+} from "#server/money/rows.ts";
 import { applyOperations } from "#server/money/rules.ts";
 import { sumsOf } from "#server/money/rules-sums.ts";
 import type { PostgresStore } from "#server/store/db.ts";
@@ -193,23 +230,95 @@ async function load(send: Send, { operations }: Batch): Promise<Books> {
   const partnerIds = sorted(partners.flatMap(usersOf));
   const tokenIds = sorted(operations.map((operation) => operation.tokenId));
   const channelIds = sorted(operations.map(channelOf));
-  const [users, tokens, , reservations, booked, codes, commissions] = await Promise.all([
-    send<UserRow>("users", [sorted([...operations.map((operation) => operation.userId), ...partnerIds])]),
-    tokenIds.length > 0 ? send<TokenRow>("tokens", [tokenIds]) : [],
-    channelIds.length > 0 ? send("channels", [channelIds]) : [],
-    send<ReservationRow>("reservations", [requestIds]),
-    send<BookedRow>("booked", [requestIds]),
-    partners.length === 0 ? [] : send<CodeRow>("codes", [sorted(partners.map(codeOf))]),
-    partners.length === 0 ? [] : send<CommissionRow>("commissions", [partnerIds]),
-  ]);
+  const orderKeys = orderKeysOf(operations);
+  const periodIds = sorted(operations.flatMap(plansOf));
+  const [users, tokens, , limits, reservations, booked, codes, commissions, payments, named] =
+    await Promise.all([
+      send<UserRow>("users", [sorted([...operations.map((operation) => operation.userId), ...partnerIds])]),
+      tokenIds.length > 0 ? send<TokenRow>("tokens", [tokenIds]) : [],
+      channelIds.length > 0 ? send("channels", [channelIds]) : [],
+      loadLimits(send, operations),
+      send<ReservationRow>("reservations", [requestIds]),
+      send<BookedRow>("booked", [requestIds]),
+      partners.length === 0 ? [] : send<CodeRow>("codes", [sorted(partners.map(codeOf))]),
+      partners.length === 0 ? [] : send<CommissionRow>("commissions", [partnerIds]),
+      orderKeys.orderNos.length === 0 ? noOrders() : loadOrders(send, orderKeys),
+      periodIds.length === 0 ? [] : send<PeriodRow>("periods", [periodIds]),
+    ]);
+  const open = reservations.map(reservationBook);
+  await loadHolds(send, limits, open);
   return {
     users: new Map(users.map((row) => [row.id, userBook(row)])),
     tokens: new Map(tokens.map((row) => [row.id, tokenBook(row)])),
-    reservations: new Map(reservations.map((row) => [row.request_id, reservationBook(row)])),
+    reservations: new Map(open.map((held) => [held.requestId, held])),
     booked: new Map(booked.map((row) => [row.request_id ?? "", bookedEntry(row)])),
     commissions: new Map(commissions.map((row) => [row.id, commissionBook(row)])),
     codes: new Map(codes.map((row) => [row.id, codeBook(row)])),
+    ...payments,
+    limits,
+    periods: new Map([...named, ...payments.periods].map((row) => [row.id, periodBook(row)])),
   };
+}
+
+type OrderBooks = Pick<Books, "orders" | "trades" | "refunds"> & { readonly periods: readonly PeriodRow[] };
+const noOrders = (): OrderBooks => ({
+  orders: new Map(),
+  trades: new Map(),
+  refunds: new Map(),
+  periods: [],
+});
+
+async function loadOrders(send: Send, keys: ReturnType<typeof orderKeysOf>): Promise<OrderBooks> {
+  const instanceIds = sorted(keys.instanceIds);
+  const [, orders, trades, refunds, periods] = await Promise.all([
+    send("instances", [instanceIds]),
+    send<OrderRow>("orders", [keys.orderNos]),
+    send<{ instance_id: number; trade_no: string; order_no: string }>("trades", [instanceIds, keys.tradeNos]),
+    send<RefundRow>("refunds", [keys.refundNos]),
+    send<PeriodRow>("userPeriods", [sorted(keys.userIds)]),
+  ]);
+  return {
+    orders: new Map(orders.map((row) => [row.order_no, orderBook(row)])),
+    trades: new Map(trades.map((row) => [tradeKey(row.instance_id, row.trade_no), row.order_no])),
+    refunds: new Map(refunds.map((row) => [row.refund_no, refundBook(row)])),
+    periods,
+  };
+}
+
+/** The limits that calls are counted in, locked, and their newest windows. */
+async function loadLimits(send: Send, operations: Batch["operations"]): Promise<LimitBooks> {
+  const limits = noLimits();
+  const refs = operations.flatMap(limitsOf);
+  if (refs.length === 0) return limits;
+  const ids = sorted(refs.map(({ limitId }) => limitId));
+  const holders = [...new Set(refs.map(({ holder }) => holder))];
+  const [rules, windows] = await Promise.all([
+    send<LimitRow>("limits", [ids]),
+    send<WindowRow>("currentWindows", [ids, holders]),
+  ]);
+  for (const rule of rules.map(limitBook)) if (rule) limits.rules.set(rule.id, rule);
+  for (const window of windows) addWindow(limits, windowBook(window));
+  return limits;
+}
+
+/** The windows that open calls were reserved in and that are over: seldom any. */
+async function loadHolds(send: Send, limits: LimitBooks, open: readonly Reservation[]): Promise<void> {
+  const holds = open.flatMap(({ holds }) => holds).filter((hold) => !limits.windows.has(windowKey(hold)));
+  if (holds.length === 0) return;
+  const ids = sorted(holds.map(({ limitId }) => limitId));
+  // Locked already, unless who closes the call is not who reserved it.
+  const [, rows] = await Promise.all([
+    send("limits", [ids]),
+    send<WindowRow>("windows", [
+      ids,
+      [...new Set(holds.map(({ holder }) => holder))],
+      [...new Set(holds.map(({ start }) => start))],
+    ]),
+  ]);
+  for (const row of rows) {
+    const book = windowBook(row);
+    if (!limits.windows.has(windowKey(book))) addWindow(limits, book);
+  }
 }
 
 type Statement = readonly [name: keyof typeof SQL, values: readonly unknown[]];
@@ -235,14 +344,22 @@ function writesOf(changes: Changes, nowSec: number): Statement[] {
       [[...changes.channels.keys()], Array.from(changes.channels.values(), toNumber)],
     ]);
   }
+  add("upsertWindows", WINDOW_SHEET, changes.windows);
   add("insertReservations", RESERVATION_SHEET, changes.inserted);
   add("updateReservations", SEEN_SHEET, changes.updated);
+  add("updatePlanned", PLANNED_SHEET, changes.planned);
+  add("updatePeriods", PERIOD_SHEET, changes.periods);
+  add("insertPeriods", NEW_PERIOD_SHEET, changes.newPeriods);
+  add("insertPlanLedger", PLAN_LEDGER_SHEET, changes.planLedger);
   if (changes.deleted.size > 0) {
     writes.push(["deleteReservations", [Array.from(changes.deleted, (held) => held.requestId)]]);
   }
   add("insertLedger", LEDGER_SHEET, changes.ledger);
   add("updateCommissions", COMMISSION_SHEET, changes.commissions);
   add("updateCodes", CODE_SHEET, changes.codes);
+  add("updateOrders", ORDER_SHEET, changes.orders);
+  add("upsertRefunds", REFUND_SHEET, changes.refunds);
+  add("insertEvents", EVENT_SHEET, changes.orderEvents);
   add("insertPartnerLedger", PARTNER_LEDGER_SHEET, changes.partnerLedger);
   add("upsertSums", SUM_SHEET, sumsOf(changes.rollups.values()));
   add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());

@@ -1,7 +1,26 @@
 // The rows that groups work on, as SQLite's writer remembers them from group to group: they are read once, and again only after
 // others may have changed them.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  LIMIT_COLUMNS,
+  type LimitRow,
+  limitBook,
+  limitsOf,
+  plansOf,
+  WINDOW_COLUMNS,
+  type WindowRow,
+  windowBook,
+} from "#server/money/limit-row-codec.ts";
 import type { Batch, Operation, PartnerOperation } from "#server/money/operations.ts";
+import {
+  ORDER_COLUMNS,
+  type OrderRow,
+  orderBook,
+  REFUND_COLUMNS,
+  type RefundRow,
+  refundBook,
+} from "#server/money/order-books.ts";
+import { tradeKey } from "#server/money/order-rows.ts";
 import {
   CODE_COLUMNS,
   COMMISSION_COLUMNS,
@@ -11,8 +30,10 @@ import {
   codeOf,
   commissionBook,
   isPartnerOperation,
+  orderKeysOf,
   usersOf,
 } from "#server/money/partner-row-codec.ts";
+import { PERIOD_COLUMNS, type PeriodRow, periodBook } from "#server/money/plan-row-codec.ts";
 import {
   BOOKED_COLUMNS,
   type BookedRow,
@@ -27,7 +48,18 @@ import {
   type UserRow,
   userBook,
 } from "#server/money/row-codec.ts";
-import type { Books } from "#server/money/rows.ts";
+
+import {
+  addWindow,
+  type Books,
+  type Hold,
+  holderKey,
+  type LimitRef,
+  noLimits,
+  windowKey,
+} from "#server/money/rows.ts";
+
+import { isOfCall } from "#server/money/rules.ts";
 
 const SQL = {
   user: `SELECT ${USER_COLUMNS} FROM users WHERE id = ?`,
@@ -39,6 +71,14 @@ const SQL = {
     (SELECT min(request_id) FROM ledger WHERE request_id > ?1) AS before`,
   commission: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ?`,
   code: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ?`,
+  order: `SELECT ${ORDER_COLUMNS} FROM orders WHERE order_no = ?`,
+  trade: "SELECT order_no FROM orders WHERE instance_id = ? AND trade_no = ?",
+  refund: `SELECT ${REFUND_COLUMNS} FROM order_refunds WHERE refund_no = ?`,
+  period: `SELECT ${PERIOD_COLUMNS} FROM plan_periods WHERE id = ?`,
+  periods: `SELECT ${PERIOD_COLUMNS} FROM plan_periods WHERE user_id = ?`,
+  limit: `SELECT ${LIMIT_COLUMNS} FROM limits WHERE id = ?`,
+  current: `SELECT ${WINDOW_COLUMNS} FROM limit_windows WHERE limit_id = ? AND holder = ? AND is_current = 1`,
+  window: `SELECT ${WINDOW_COLUMNS} FROM limit_windows WHERE limit_id = ? AND holder = ? AND start = ?`,
 } as const;
 
 // Rows have the columns their statements name, with the types of a STRICT schema.
@@ -59,6 +99,8 @@ function isWithin(text: string, { after, before }: Gap): boolean {
 export class RowCache {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
   readonly #books: Books;
+  /** Limits and holders that were looked up: most have no window yet. */
+  readonly #limited = new Set<string>();
   /** Where new calls come, since ids begin with their time: the table has none of these, and need not be searched for each. */
   #gap: Gap | undefined;
 
@@ -75,6 +117,11 @@ export class RowCache {
       booked: new Map(),
       commissions: new Map(),
       codes: new Map(),
+      orders: new Map(),
+      trades: new Map(),
+      refunds: new Map(),
+      limits: noLimits(),
+      periods: new Map(),
     };
     for (const row of open) this.#books.reservations.set(row.request_id, reservationBook(row));
   }
@@ -84,9 +131,20 @@ export class RowCache {
     for (const operation of operations) {
       this.#loadParties(operation.userId, operation.tokenId);
       if (isPartnerOperation(operation)) this.#loadPartners(operation);
+      this.#loadCounted(operation);
       if (this.#mayBeBooked(operation)) this.#loadBooked(operation.requestId);
     }
     return this.#books;
+  }
+
+  /** What the few calls are counted in that limits bind or plans pay for. */
+  #loadCounted(operation: Operation): void {
+    if ("limits" in operation) for (const ref of limitsOf(operation)) this.#loadLimit(ref);
+    if ("plans" in operation) for (const id of plansOf(operation)) this.#loadPeriod(id);
+    const reservation = this.#books.reservations.get(operation.requestId);
+    if (reservation === undefined) return;
+    for (const hold of reservation.holds) this.#loadHold(hold);
+    for (const { periodId } of reservation.parts) this.#loadPeriod(periodId);
   }
 
   /** Only what is not open can have been booked. */
@@ -94,13 +152,19 @@ export class RowCache {
     const { booked, reservations } = this.#books;
     if (booked.has(requestId)) return false;
     if (kind === "reserve" || kind === "settle") return !reservations.has(requestId);
-    return kind === "adjust" || kind === "redeem" || kind === "commission" || kind === "signup";
+    return !isOfCall({ kind });
   }
 
   /** Others may change rows from now on: what was read of them is read again. */
   forget(): void {
-    const { users, tokens, booked, commissions, codes } = this.#books;
-    for (const rows of [users, tokens, booked, commissions, codes]) rows.clear();
+    const { users, tokens, booked, commissions, codes, orders, trades, refunds, limits, periods } =
+      this.#books;
+    for (const rows of [users, tokens, booked, commissions, codes, orders, trades, refunds, periods])
+      rows.clear();
+    limits.rules.clear();
+    limits.windows.clear();
+    limits.current.clear();
+    this.#limited.clear();
     this.#gap = undefined;
   }
 
@@ -124,11 +188,70 @@ export class RowCache {
       const row = this.#statements.commission.get(userId) as CommissionRow | undefined;
       if (row) commissions.set(userId, commissionBook(row));
     }
+    if (operation.kind === "order") this.#loadOrder(operation);
     const codeId = codeOf(operation);
     if (!codes.has(codeId)) {
       const row = this.#statements.code.get(codeId) as CodeRow | undefined;
       if (row) codes.set(codeId, codeBook(row));
     }
+  }
+
+  /** What an operation on an order names, as far as it is not among the books. */
+  #loadOrder(operation: PartnerOperation): void {
+    const { orders, trades, refunds } = this.#books;
+    const { orderNos, instanceIds, tradeNos, refundNos } = orderKeysOf([operation]);
+    // Those that orders brought since this row was read are in the table: an order is written at once.
+    const periods = this.#statements.periods.all(operation.userId) as unknown as PeriodRow[];
+    for (const row of periods) this.#addPeriod(row);
+    for (const orderNo of orderNos.filter((name) => !orders.has(name))) {
+      const row = this.#statements.order.get(orderNo) as OrderRow | undefined;
+      if (row) orders.set(orderNo, orderBook(row));
+    }
+    for (const [index, tradeNo] of tradeNos.entries()) {
+      const instanceId = instanceIds[index] ?? 0;
+      if (trades.has(tradeKey(instanceId, tradeNo))) continue;
+      const row = this.#statements.trade.get(instanceId, tradeNo) as { order_no: string } | undefined;
+      if (row) trades.set(tradeKey(instanceId, tradeNo), row.order_no);
+    }
+    for (const refundNo of refundNos.filter((name) => !refunds.has(name))) {
+      const row = this.#statements.refund.get(refundNo) as RefundRow | undefined;
+      if (row) refunds.set(refundNo, refundBook(row));
+    }
+  }
+
+  #loadPeriod(id: number): void {
+    if (this.#books.periods.has(id)) return;
+    const row = this.#statements.period.get(id) as PeriodRow | undefined;
+    if (row) this.#addPeriod(row);
+  }
+
+  #addPeriod(row: PeriodRow): void {
+    if (!this.#books.periods.has(row.id)) this.#books.periods.set(row.id, periodBook(row));
+  }
+
+  #loadLimit(ref: LimitRef): void {
+    const key = holderKey(ref);
+    if (this.#limited.has(key)) return;
+    this.#limited.add(key);
+    const { limits } = this.#books;
+    const row = this.#statements.limit.get(ref.limitId) as LimitRow | undefined;
+    const rule = row && limitBook(row);
+    if (rule) limits.rules.set(rule.id, rule);
+    const last = this.#statements.current.get(ref.limitId, ref.holder) as WindowRow | undefined;
+    if (last) this.#addWindow(last);
+  }
+
+  /** The window of a hold may be over. */
+  #loadHold(hold: Hold): void {
+    this.#loadLimit(hold);
+    if (this.#books.limits.windows.has(windowKey(hold))) return;
+    const row = this.#statements.window.get(hold.limitId, hold.holder, hold.start) as WindowRow | undefined;
+    if (row) this.#addWindow(row);
+  }
+
+  #addWindow(row: WindowRow): void {
+    const book = windowBook(row);
+    if (!this.#books.limits.windows.has(windowKey(book))) addWindow(this.#books.limits, book);
   }
 
   #loadBooked(requestId: string): void {

@@ -1,7 +1,16 @@
 // How a batch travels to SQLite's writer thread and its outcomes back: as one JSON text. Threads copy a text in one go; the same
 // objects copied one property at a time cost several times as much on both sides. Reserve and settle, nearly all there is, go as
 // short lists.
-import type { Batch, Operation, Outcome, ReserveVerdict, SettlementLog } from "#server/money/operations.ts";
+import type {
+  Batch,
+  LimitRefusal,
+  Operation,
+  Outcome,
+  PlanRefusal,
+  ReserveOrder,
+  ReserveVerdict,
+  SettlementLog,
+} from "#server/money/operations.ts";
 
 /** An amount that JSON can hold exactly: a number, or a text when it is too large for one. */
 type Amount = number | string;
@@ -16,6 +25,8 @@ type LogWire = readonly [
   trail: string,
 ];
 type ReserveWire = readonly [kind: 0, id: string, user: number, token: number, amount: Amount, model: string];
+/** The same of a call that is limited: the zone, then limit and holder of each. */
+type LimitedWire = readonly [...ReserveWire, zone: string, ...limits: number[]];
 type SettleWire = readonly [
   kind: 1,
   id: string,
@@ -28,11 +39,16 @@ type SettleWire = readonly [
   cached: number,
   log: LogWire | null,
 ];
+/** The same of a call with one of several keys. */
+type KeyedSettleWire = readonly [...SettleWire, key: number];
 /** Any other operation: its own JSON, so that the text around it needs no second look at each value. */
-type OperationWire = ReserveWire | SettleWire | string;
+type OperationWire = ReserveWire | LimitedWire | SettleWire | KeyedSettleWire | string;
 type BatchWire = readonly [nowSec: number, node: string, operations: readonly OperationWire[]];
 /** A verdict, a booking, or any other outcome as its own JSON. */
-type OutcomeWire = ReserveVerdict | readonly [charged: Amount, shortfall: Amount] | readonly [other: string];
+type OutcomeWire =
+  | Exclude<ReserveVerdict, LimitRefusal | PlanRefusal>
+  | readonly [charged: Amount, shortfall: Amount]
+  | readonly [other: string];
 
 function amount(value: bigint): Amount {
   const number = Number(value);
@@ -51,15 +67,32 @@ function readAmount(_: string, value: unknown): unknown {
   return isAmount ? BigInt(String(value[AMOUNT_KEY])) : value;
 }
 
+function encodeReserve(order: ReserveOrder): ReserveWire | LimitedWire {
+  const { requestId, userId, tokenId, limits = [], zone = "" } = order;
+  const plain = [0, requestId, userId, tokenId, amount(order.amount), order.modelName] as const;
+  if (limits.length === 0) return plain;
+  return [...plain, zone, ...limits.flatMap(({ limitId, holder }) => [limitId, holder])];
+}
+
+function decodeReserve(wire: ReserveWire | LimitedWire): Operation {
+  const [, requestId, userId, tokenId, reserved, modelName, zone, ...numbers] = wire;
+  const plain = { kind: "reserve", requestId, userId, tokenId, amount: BigInt(reserved), modelName } as const;
+  if (zone === undefined) return plain;
+  const limits = [];
+  for (let at = 0; at < numbers.length; at += 2) {
+    limits.push({ limitId: numbers[at] ?? 0, holder: numbers[at + 1] ?? 0 });
+  }
+  return { ...plain, zone, limits };
+}
+
 function encodeOperation(operation: Operation): OperationWire {
   const { requestId, userId, tokenId } = operation;
-  if (operation.kind === "reserve") {
-    return [0, requestId, userId, tokenId, amount(operation.amount), operation.modelName];
-  }
+  if (operation.kind === "reserve" && operation.plans === undefined) return encodeReserve(operation);
   if (operation.kind !== "settle") return JSON.stringify(operation, writeAmount);
   const { channelId, charge, usage, log } = operation;
   const { promptTokens, completionTokens, cachedTokens } = usage;
-  return [
+  const { keyId } = operation;
+  const wire: SettleWire = [
     1,
     requestId,
     userId,
@@ -81,6 +114,7 @@ function encodeOperation(operation: Operation): OperationWire {
           log.trail,
         ],
   ];
+  return keyId === undefined ? wire : [...wire, keyId];
 }
 
 function decodeLog(wire: LogWire | null): SettlementLog | null {
@@ -93,18 +127,27 @@ function decodeOperation(wire: OperationWire): Operation {
   // What encodeOperation wrote.
   if (typeof wire === "string") return JSON.parse(wire, readAmount) as Operation;
   if (wire[0] !== 0 && wire[0] !== 1) throw new Error("unknown form of an operation");
-  if (wire[0] === 0) {
-    const [, requestId, userId, tokenId, reserved, modelName] = wire;
-    return { kind: "reserve", requestId, userId, tokenId, amount: BigInt(reserved), modelName };
-  }
-  const [, requestId, userId, tokenId, channelId, charge, promptTokens, completionTokens, cachedTokens, log] =
-    wire;
+  if (wire[0] === 0) return decodeReserve(wire);
+  const [
+    ,
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    charge,
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    log,
+    keyId,
+  ] = wire;
   return {
     kind: "settle",
     requestId,
     userId,
     tokenId,
     channelId,
+    ...(keyId !== undefined && { keyId }),
     charge: BigInt(charge),
     usage: { promptTokens, completionTokens, cachedTokens },
     log: decodeLog(log),
@@ -134,7 +177,7 @@ export function decodeBatch(text: string): Batch {
 }
 
 function encodeOutcome(outcome: Outcome): OutcomeWire {
-  if (outcome.kind === "reserve") return outcome.verdict;
+  if (outcome.kind === "reserve" && typeof outcome.verdict === "string") return outcome.verdict;
   if (outcome.kind !== "settle") return [JSON.stringify(outcome, writeAmount)];
   return [amount(outcome.booking.charged), amount(outcome.booking.shortfall)];
 }

@@ -28,7 +28,7 @@ interface WriterState {
 const states = new WeakMap<DatabaseSync, WriterState>();
 
 /** The state of a connection; at first use, or after a failure, decides what the journal holds again: the rules see the same rows. */
-function recover(database: DatabaseSync): WriterState {
+function replay(database: DatabaseSync): WriterState {
   const known = states.get(database);
   if (known) return known;
   const state: WriterState = {
@@ -147,7 +147,7 @@ const unsynced = new WeakSet<DatabaseSync>();
 /** Runs `work` in a transaction that does not wait for the disk. Throws: what it threw, or SQLite's error; nothing is remembered then. */
 function transact<T>(database: DatabaseSync, work: (state: WriterState) => T): T {
   if (database.isTransaction) throw new Error("a group needs a transaction of its own");
-  const state = recover(database);
+  const state = replay(database);
   if (!unsynced.has(database)) database.exec("PRAGMA synchronous = NORMAL");
   unsynced.add(database);
   try {

@@ -1,13 +1,14 @@
 // What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. Its pricing
 // says what the price is applied to; it knows no HTTP.
-import type { LiveChannel } from "#server/channels/candidates.ts";
-import type { ReserveVerdict } from "#server/money/operations.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { ReserveVerdict, Settlement } from "#server/money/operations.ts";
 import { charge, type Price } from "#server/money/price.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Verdict } from "#server/relay/http/pipe.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
-import { type Failure, printTrail } from "#server/store/log-trail.ts";
+import { type FailedAttempt, printAttempts } from "#server/store/failed-attempts.ts";
 import type { StreamReply, Trace } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
@@ -20,10 +21,9 @@ import {
   type RunningPricing,
   type Sum,
 } from "./pricing.ts";
-import { book, settlementOf } from "./settlement.ts";
 
 /** The part of a request that the account needs. */
-export interface Billed {
+interface Billed {
   readonly requestId: string;
   readonly startedMs: number;
   readonly caller: Caller;
@@ -68,12 +68,22 @@ export class Account {
   readonly #pricing: Pricing;
   #price: Price;
   #channelId = 0;
+  #keyId = 0;
   #usage = NO_USAGE;
   /** For a running stream. */
   #extension: Extension | undefined;
   #notedMs: number;
+  /** What the call may cost at most; undefined = anything. */
+  readonly #most: bigint | undefined;
+  /** Set aside so far. */
+  #held = 0n;
 
-  constructor(tools: BillingServices, billed: Billed, terms: { price: Price; pricing: Pricing }) {
+  constructor(
+    tools: BillingServices,
+    billed: Billed,
+    terms: { price: Price; pricing: Pricing; most?: bigint | undefined },
+  ) {
+    this.#most = terms.most;
     this.#tools = tools;
     this.#billed = billed;
     this.#pricing = terms.pricing;
@@ -86,15 +96,23 @@ export class Account {
     return this.#usage;
   }
 
+  /** The request as it is sent. */
+  get incoming(): IncomingRequest {
+    return this.#billed.incoming;
+  }
+
   /** Reserves the estimate. Returns the ledger's verdict; only a reserved call is settled. */
   open(): Promise<ReserveVerdict> {
     const { requestId, caller, incoming } = this.#billed;
+    this.#held = held(this.#tools, this.#pricing.firstAmount(this.#price));
     return this.#tools.ledger.reserve({
       requestId,
-      userId: caller.userId,
+      userId: caller.payerId,
       tokenId: caller.tokenId,
-      amount: held(this.#tools, this.#pricing.firstAmount(this.#price)),
+      amount: this.#held,
       modelName: incoming.model,
+      ...(caller.limits.length > 0 && windowsOf(caller, incoming.model, this.#tools.options)),
+      ...(caller.plans.length > 0 && plansOf(caller, incoming.model)),
     });
   }
 
@@ -106,6 +124,7 @@ export class Account {
     const { caller, incoming } = this.#billed;
     const { model } = incoming;
     this.#channelId = channel.id;
+    this.#keyId = channel.keyId;
     this.#price =
       this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
     return this.#pricing.fault(this.#price);
@@ -138,7 +157,7 @@ export class Account {
   settle(
     reply: Reply,
     isGone: boolean,
-    failures: readonly Failure[],
+    failures: readonly FailedAttempt[],
   ): Promise<Pick<Booked, "charged"> | undefined> {
     const { requestId, trace } = this.#billed;
     if (reply === undefined && !trace.isSent) {
@@ -163,7 +182,7 @@ export class Account {
     await closed.catch(() => undefined);
   }
 
-  #book(sum: Sum, failures: readonly Failure[]): Promise<Pick<Booked, "charged">> {
+  #book(sum: Sum, failures: readonly FailedAttempt[]): Promise<Pick<Booked, "charged">> {
     const { requestId, caller, incoming, startedMs, trace } = this.#billed;
     const { model, isStream } = incoming;
     this.#usage = sum.usage;
@@ -172,11 +191,12 @@ export class Account {
       requestId,
       caller,
       channelId: this.#channelId,
+      keyId: this.#keyId,
       model,
       isStream,
       startedMs,
       firstByteMs: trace.firstByteMs,
-      attempts: printTrail(failures),
+      attempts: failures.length === 0 ? "" : printAttempts(failures),
       // The last of many events: what is left of it is the terminator.
       mayWait: isStream,
     };
@@ -185,15 +205,23 @@ export class Account {
 
   /** The reservation of this call, as tokens of output. */
   #newExtension(reply: StreamReply, running: RunningPricing): Extension {
-    const { ledger, clock } = this.#tools;
+    const { clock } = this.#tools;
     const { requestId } = this.#billed;
     return new Extension({
       tokens: running.firstTokens,
       limit: running.limit,
       clock,
-      extend: (tokens) => ledger.extend(requestId, running.amountOf(tokens, this.#price)),
+      extend: (tokens) => this.#extend(requestId, running.amountOf(tokens, this.#price)),
       count: () => running.count(reply),
     });
+  }
+
+  /** Sets more aside; never more than the call may cost. */
+  async #extend(requestId: string, more: bigint): Promise<boolean> {
+    if (this.#most !== undefined && this.#held + more > this.#most) return false;
+    const isGranted = await this.#tools.ledger.extend(requestId, more);
+    if (isGranted) this.#held += more;
+    return isGranted;
   }
 
   #note(least: TokenUsage, nowMs: number): void {
@@ -205,4 +233,59 @@ export class Account {
       channelId: this.#channelId,
     });
   }
+}
+
+/** The parts of a settlement beside its sum. Times: ms. */
+interface SettledCall {
+  readonly requestId: string;
+  readonly caller: Pick<Caller, "payerId" | "tokenId">;
+  readonly channelId: number;
+  /** Which of its several keys; 0 = it has one. */
+  readonly keyId: number;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly startedMs: number;
+  /** Moment of the first byte; 0 = none came. */
+  readonly firstByteMs: number;
+  /** The failed attempts, as the log keeps them. */
+  readonly attempts: string;
+  /** The settlement may wait some milliseconds for others to share a commit with. */
+  readonly mayWait?: boolean;
+}
+
+/** The settlement of a call; without a row for the log where LogConsumeEnabled is off. */
+export function settlementOf(
+  { options, clock }: Pick<BillingServices, "options" | "clock">,
+  call: SettledCall,
+  { usage, amount, content, isEstimated }: Sum,
+): Settlement {
+  const { requestId, caller, channelId, keyId, model, isStream, startedMs, firstByteMs, attempts } = call;
+  const { payerId: userId, tokenId } = caller;
+  const log = options.get("LogConsumeEnabled")
+    ? {
+        content,
+        model_name: model,
+        elapsed_time: clock.now() - startedMs,
+        first_byte_time: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
+        is_stream: isStream ? 1 : 0,
+        estimated: isEstimated ? 1 : 0,
+        trail: attempts,
+      }
+    : null;
+  const mayWait = call.mayWait === true;
+  return { requestId, userId, tokenId, channelId, keyId, charge: amount, usage, mayWait, log };
+}
+
+/** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */
+export async function book(
+  { ledger, events }: Pick<BillingServices, "ledger" | "events">,
+  settlement: Settlement,
+): Promise<{ readonly charged: bigint }> {
+  const booking = await ledger.settle(settlement);
+  const quota = Number(booking.shortfall);
+  if (quota > 0) {
+    const { requestId, userId, tokenId, channelId } = settlement;
+    events.fellShort({ requestId, userId, tokenId, channelId, quota });
+  }
+  return booking;
 }

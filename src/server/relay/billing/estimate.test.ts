@@ -1,10 +1,10 @@
 // What recovery charges for a stream whose process died is never more than came (requirements M12).
 import { decode, encode } from "gpt-tokenizer/encoding/o200k_base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
+import { UsageObserver } from "#server/upstream/usage.ts";
 import { chunk, DONE, type Step } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
-import { estimateOutput, leastOutputTokens } from "./estimate.ts";
+import { estimateOutput, leastOutputTokens } from "./pricing-text.ts";
 
 const ENGLISH =
   "When in the course of human events it becomes necessary for one people to dissolve the bands. ";

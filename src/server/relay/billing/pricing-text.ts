@@ -1,15 +1,23 @@
 // What text costs: by the tokens the upstream reported, else by those that are counted here.
+
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
-import type { StreamReply } from "#server/upstream/call/call.ts";
-import { asObject } from "#server/upstream/json/values.ts";
-import type { Countable } from "#server/upstream/tokens/counter.ts";
+import { valuesOf } from "#server/upstream/call/body.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import type { ReplyOutput } from "#server/upstream/handlers/handler.ts";
+import { asNumber, asObject } from "#server/upstream/json/values.ts";
+import { approximateTokens, type Countable, TOKENS_PER_BYTE } from "#server/upstream/tokens/counter.ts";
 import { promptParts } from "#server/upstream/tokens/prompt.ts";
-import { type ReadUsage, readUsage, type TokenUsage } from "#server/upstream/usage.ts";
-import { estimateOutput, estimatePrompt, leastOutputTokens, leastPromptTokens } from "./estimate.ts";
-import type { BillingServices } from "./pricing.ts";
-import { NO_USAGE, type Pricing, type Reply, type RunningPricing, type Sum } from "./pricing.ts";
-import { boundsOf, widened } from "./usage-bounds.ts";
+import { type ReadUsage, readUsage, type TokenUsage, type UsageBounds } from "#server/upstream/usage.ts";
+import {
+  type BillingServices,
+  NO_USAGE,
+  type Pricing,
+  type Reply,
+  type RunningPricing,
+  type Sum,
+} from "./pricing.ts";
+import { MediaPricing } from "./pricing-media.ts";
 
 /** Output reserved for a call that names no limit (requirements W10.2 [P]); a stream begins with less and asks for more. */
 const WHOLE_OUTPUT = 4_096;
@@ -31,7 +39,7 @@ export class TextPricing implements Pricing, RunningPricing {
     this.#tools = tools;
     this.#incoming = incoming;
     this.#estimatedPrompt = estimatePrompt(incoming);
-    this.firstTokens = firstOutput(incoming);
+    this.firstTokens = expectedOutput(incoming);
     this.limit = maxTokens === undefined || maxTokens === 0 ? Number.POSITIVE_INFINITY : maxTokens * choices;
   }
 
@@ -153,7 +161,8 @@ export class TextPricing implements Pricing, RunningPricing {
   }
 }
 
-function firstOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
+/** The output that is reserved before the call. Unit: LLM tokens. */
+export function expectedOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
   if (WITHOUT_OUTPUT.has(endpoint)) return 0;
   const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
   const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
@@ -176,4 +185,129 @@ function remarkOf({ isTold, isImpossible, isGone }: Remarkable): string {
   if (isImpossible === true) return "（上游用量异常，不予采信，按本地计数）";
   if (isGone) return "（客户端提前断开，按已收到的内容计）";
   return isTold ? "" : "（上游未返回用量，按本地估算）";
+}
+
+/** An image of 1024 × 1024, and any image in low detail (requirements W11.3). */
+const IMAGE_TOKENS = 765;
+const LEAST_IMAGE_TOKENS = 85;
+/** Most text has at least four bytes a token, in whatever language, and at most six; code has fewer. */
+const LEAST_BYTES_PER_TOKEN = 4;
+const MOST_BYTES_PER_TOKEN = 6;
+/** Of text in any language. */
+const LEAST_CHARS_PER_TOKEN = 1.2;
+
+/** The most a prompt can have: text by its bytes, media by the cost of an image of common size. Unit: LLM tokens. */
+export function estimatePrompt(incoming: IncomingRequest): number {
+  const { endpoint, tally, body } = incoming;
+  // Its question is read with each document.
+  if (endpoint === "rerank") return approximateTokens(promptParts(endpoint, valuesOf(body)));
+  return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given(incoming);
+}
+
+/** The least a prompt can have. Unit: LLM tokens. */
+function leastPromptTokens(incoming: IncomingRequest): number {
+  const { textBytes, media } = incoming.tally;
+  return Math.trunc(textBytes / MOST_BYTES_PER_TOKEN) + media * LEAST_IMAGE_TOKENS + given(incoming);
+}
+
+/** The most that text can have: with events of one token each, the events count. Unit: LLM tokens. */
+export function estimateOutput({ textPieces, textBytes }: ReplyOutput): number {
+  return Math.max(textPieces, Math.ceil(textBytes / LEAST_BYTES_PER_TOKEN));
+}
+
+/** The least that text can have: an event has a token or more, unless they come character by character. Unit: LLM tokens. */
+export function leastOutputTokens({ textPieces, textChars, textBytes }: ReplyOutput): number {
+  const pieces = textChars < textPieces * LEAST_CHARS_PER_TOKEN ? 0 : textPieces;
+  return Math.max(pieces, Math.trunc(textBytes / MOST_BYTES_PER_TOKEN));
+}
+
+/** A prompt can be given as token numbers. */
+function given({ endpoint, tally }: IncomingRequest): number {
+  return endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
+}
+
+/** The most that is believed of an upstream that was given no limit. */
+const MAX_BELIEVED_OUTPUT = 1_000_000;
+/** A prompt has no more tokens than bytes, but for instructions that an upstream adds: Grok's have some 700, resellers' a few thousand. */
+const PROMPT_SLACK = 4_096;
+/** The tokens of a picture, a sound or a document that is given by address, or compressed. */
+const MEDIA_TOKENS = 16_384;
+/** Reasoning that is reported but not shown, and that a vendor may count beyond the client's limit. */
+const MOST_REASONING = 131_072;
+/** Documents at addresses, and an upstream's own searches, can fill a whole context. */
+const FOUND_TOKENS = 1_048_576;
+/** The real count is at most so many times the estimate. */
+const REREAD = 3;
+
+function boundsOf({ endpoint, body, tally, maxTokens, choices }: IncomingRequest): UsageBounds {
+  const promptTokens = body.bytes.length + PROMPT_SLACK + MEDIA_TOKENS * tally.media;
+  if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
+  const each =
+    maxTokens === undefined || maxTokens === 0
+      ? MAX_BELIEVED_OUTPUT
+      : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
+  return { promptTokens, completionTokens: each * choices };
+}
+
+/**
+ * The bounds for a usage that is beyond the first ones: an upstream may ignore the client's limit, and then what came counts;
+ * and the documents and web pages it reads are not in the request.
+ */
+function widened(
+  bounds: UsageBounds,
+  incoming: IncomingRequest,
+  reply: WholeReply | StreamReply,
+): UsageBounds {
+  const { endpoint, model, body } = incoming;
+  const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
+  const documents = endpoint === "rerank" ? estimatePrompt(incoming) : 0;
+  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
+  return {
+    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
+    completionTokens: Math.max(bounds.completionTokens, heard),
+  };
+}
+
+function hiddenIn({ usage }: WholeReply | StreamReply): number {
+  const details =
+    asObject(usage?.["completion_tokens_details"]) ?? asObject(usage?.["output_tokens_details"]);
+  return Math.min(asNumber(details?.["reasoning_tokens"]) ?? 0, MOST_REASONING);
+}
+
+/** Models that search by themselves. */
+const FINDERS = /search|research|internet|sonar|compound/i;
+/** Begins of the names by which requests refer to documents and allow searches, in all formats. */
+const FINDINGS = [
+  "file",
+  "document",
+  "video_url",
+  "cachedContent",
+  "cached_content",
+  // Gemini 4's answer so far, which stays at Google's, is read again (vendor docs, "Long decode").
+  "continuation",
+  "web_",
+  "$web_",
+  "googleSearch",
+  "google_search",
+  "urlContext",
+  "url_context",
+  "code_",
+  "codeExecution",
+  "computer",
+  "mcp",
+  "plugins",
+  "enable_search",
+  "search_",
+  "bash_",
+  "text_editor",
+  "tool_search",
+  "data_sources",
+  "knowledge",
+  "retrieval",
+].map((name) => Buffer.from(`"${name}`));
+
+/** How a request is priced. */
+export function pricingOf(tools: BillingServices, incoming: IncomingRequest): Pricing {
+  const { task } = incoming;
+  return task === undefined ? new TextPricing(tools, incoming) : new MediaPricing(task);
 }

@@ -155,7 +155,7 @@ const gemini: ErrorFormat = {
     const code = this.status(fault);
     const status = GEMINI_STATUSES[code] ?? (code < 500 ? "FAILED_PRECONDITION" : "INTERNAL");
     const message = `${overflowMessage(fault, GEMINI_OVERFLOW)} (request id: ${requestId})`;
-    return { error: { code, message, status } };
+    return { error: { code, message, status, ...retryDetails(fault) } };
   },
 
   /** In an event, and bare as Google's own servers send it: many SDKs overlook one of the two, and take a broken answer for a whole one. */
@@ -164,6 +164,13 @@ const gemini: ErrorFormat = {
     return `data: ${error}\n\n${error}`;
   },
 };
+
+/** When to come again, as Google's own quota errors tell it. */
+function retryDetails({ status, retryAfterMs }: RelayFault): Json {
+  if (status !== 429 || retryAfterMs === 0) return {};
+  const retryDelay = `${Math.ceil(retryAfterMs / 1_000)}s`;
+  return { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }] };
+}
 
 /** The stream is a JSON array: the error is its last item. */
 const geminiArray: ErrorFormat = {

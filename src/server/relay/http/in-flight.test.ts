@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InFlight } from "./in-flight.ts";
+import { InFlight } from "./client-response.ts";
 
 test("holds exactly the items that were added and not removed, in any order of removal", () => {
   const inFlight = new InFlight<string>();

@@ -1,7 +1,7 @@
 // A request's body, read once and bounded: each in size and speed, all together in memory.
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { Chunks } from "./chunks.ts";
-import { InFlight, type InFlightEntry } from "./in-flight.ts";
+import { InFlight, type InFlightEntry } from "./client-response.ts";
 import { LocalError, localErrors } from "./local-errors.ts";
 import type { RelayRequest } from "./routes.ts";
 

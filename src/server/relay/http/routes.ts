@@ -14,6 +14,8 @@ export type EmbedKind = "one" | "many";
 export type ListFormat = "openai" | "anthropic" | "gemini";
 /** The paths of OpenAI's billing dashboard. */
 export type BillingPart = "subscription" | "usage";
+/** What a key may read of itself, in the form of OpenRouter, of New API, and with its limits alone. */
+export type OwnPart = "key" | "token" | "limits";
 
 /** The types of node:http, named here so that other files need not import it. */
 export type RelayRequest = IncomingMessage;
@@ -51,6 +53,7 @@ export type Route =
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
+  | { readonly kind: "own"; readonly part: OwnPart }
   | CountRoute
   /** For WebSockets only. */
   | { readonly kind: "upgrade" }
@@ -95,6 +98,11 @@ const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
 const MODEL = /^\/v1(?:alpha|beta)?\/models\/(.+)$/;
 const MODELS = /^\/v1(?:alpha|beta)?\/models$/;
 const GEMINI_LIST = /^\/v1(?:alpha|beta)\/models/;
+const OWN_PARTS: ReadonlyMap<string, OwnPart> = new Map([
+  ["/v1/key", "key"],
+  ["/api/usage/token", "token"],
+  ["/v1/usage", "limits"],
+]);
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** The route of a path. One trailing slash does not matter. */
@@ -148,6 +156,8 @@ function getRoute(method: string, path: string): Route | undefined {
   if (path === REALTIME) return { kind: "upgrade" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
+  const own = OWN_PARTS.get(path);
+  if (own !== undefined) return { kind: "own", part: own };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };
 }
 
@@ -172,7 +182,7 @@ export interface Asked {
   readonly wantsEvents: boolean;
 }
 
-const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
+const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|api\/usage\/token|rerank)(\/|\?|$)/;
 /**
  * The paths of clients that were given the address without its version. A path that is added here must not be a page of the console:
  * visitors would get the relay's answer there.

@@ -1,45 +1,22 @@
 // Requests for pictures and sound: read from a JSON body or a form, checked as requirements W12 says, and counted for the price. Reads
 // no database.
 import { isUtf8 } from "node:buffer";
-import { type ImageKind, unpricedPart } from "#contract/image-prices.ts";
+import { type ImageKind, unlistedPart } from "#contract/image-prices.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { foldedName, hasTwins, type IncomingRequest, type Outside } from "#server/relay/text/incoming.ts";
+import {
+  foldedName,
+  hasTwins,
+  type IncomingRequest,
+  type Outside,
+  type TaskFacts,
+} from "#server/relay/text/incoming.ts";
 import { type FormBody, fieldText, readForm } from "#server/upstream/call/form.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
-import { newTally, wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
+import { newTally } from "#server/upstream/json/scan.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { HEAD_BYTES, soundSeconds } from "./sound.ts";
-
-/** What a task is charged by. */
-export type TaskFacts =
-  | {
-      readonly kind: "images";
-      readonly images: number;
-      readonly size: string;
-      readonly quality: string;
-      readonly prompt: string;
-    }
-  | { readonly kind: "speech"; readonly text: string }
-  | {
-      readonly kind: "sound";
-      readonly bytes: number;
-      /** undefined where only the upstream knows it. */
-      readonly seconds: number | undefined;
-      /** Subtitles are requested, which have time stamps. */
-      readonly hasStamps: boolean;
-    };
-
-/** A request of these endpoints. */
-export interface TaskIncoming extends IncomingRequest {
-  readonly endpoint: TaskEndpoint;
-  readonly task: TaskFacts;
-}
-
-/** Tells requests for pictures and sound from those for text. */
-export function isMediaRequest(incoming: IncomingRequest): incoming is TaskIncoming {
-  return "task" in incoming;
-}
 
 /** Source: requirements W8.1, W12.1, W12.3. */
 const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
@@ -71,7 +48,7 @@ export async function readTask(
   outside: Outside & { readonly endpoint: TaskEndpoint },
   bytes: Buffer,
   contentType: string,
-): Promise<TaskIncoming> {
+): Promise<IncomingRequest> {
   if (!contentType.startsWith("multipart/form-data")) return fromJson(outside, bytes);
   const form = await readForm(bytes, contentType);
   if (form === undefined) throw new LocalError(localErrors.formUnreadable());
@@ -98,7 +75,7 @@ const EMPTY_BODY = Buffer.from("{}");
 function fromJson(
   outside: Outside & { readonly endpoint: TaskEndpoint },
   bytes: Buffer,
-): Promise<TaskIncoming> {
+): Promise<IncomingRequest> {
   const object = isUtf8(bytes) ? wholeObject(bytes) : undefined;
   const values = object && asObject(JSON.parse(bytes.toString()));
   if (object === undefined || values === undefined) throw new LocalError(localErrors.bodyUnreadable());
@@ -116,7 +93,7 @@ interface Contents {
 async function incomingOf(
   outside: Outside & { readonly endpoint: TaskEndpoint },
   { body, form, fields }: Contents,
-): Promise<TaskIncoming> {
+): Promise<IncomingRequest> {
   const { endpoint, deployment, apiVersion, passHeaders } = outside;
   const named = deployment ?? fields.text("model") ?? outside.pathModel;
   const model = named ?? DEFAULT_MODELS[endpoint];
@@ -188,7 +165,7 @@ function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): Task
 
 /** Why a picture has no price with this model; undefined = it has one. */
 export function pictureFault(model: string, kind: ImageKind): RelayFault | undefined {
-  switch (unpricedPart(model, kind)) {
+  switch (unlistedPart(model, kind)) {
     case "size":
       return localErrors.sizeUnknown(kind.size);
     case "quality":

@@ -3,7 +3,7 @@
 
 import type { Context } from "#server/context.ts";
 import { LIMITS } from "#server/limits/table.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { BillingPart } from "#server/relay/http/routes.ts";
 import { findToken } from "#server/store/tokens.ts";
@@ -25,9 +25,12 @@ interface Account {
 /** Answers one of the two calls. Throws: LocalError 429 over the budget of management calls, 401 when the token is gone. */
 export async function answerBilling(ctx: BillingParts, part: BillingPart, caller: Caller, address: string) {
   await limit(ctx, address);
-  const account = ctx.options.get("DisplayTokenStatEnabled")
-    ? await ofToken(ctx, caller)
-    : await ofUser(ctx, caller);
+  // What is in a team's wallet is not told to each of its members.
+  const isOfTeam = caller.payerId !== caller.userId;
+  const account =
+    isOfTeam || ctx.options.get("DisplayTokenStatEnabled")
+      ? await ofToken(ctx, caller)
+      : await ofUser(ctx, caller);
   const unit = ctx.options.get("DisplayInCurrencyEnabled") ? ctx.options.get("QuotaPerUnit") : 1;
   if (part === "usage") return { object: "list", total_usage: (account.used / unit) * 100 };
   const amount = account.isUnlimited ? UNLIMITED : account.granted / unit;
@@ -42,7 +45,7 @@ export async function answerBilling(ctx: BillingParts, part: BillingPart, caller
 }
 
 async function ofToken({ db }: BillingParts, caller: Caller): Promise<Account> {
-  const token = await findToken(db, caller.tokenId, caller.userId);
+  const token = await findToken(db, caller.tokenId);
   if (!token) throw new LocalError(localErrors.keyInvalid());
   return {
     granted: token.remain_quota + token.used_quota,

@@ -1,6 +1,6 @@
 // How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): counted by a channel that can,
 // else here. It costs the caller nothing.
-import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
 import type { FailoverServices } from "#server/relay/routing/failover.ts";
@@ -11,7 +11,7 @@ import { valuesOf } from "#server/upstream/call/body.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { objectMember } from "#server/upstream/clients/generate-fields.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { promptParts } from "#server/upstream/tokens/prompt.ts";
 
@@ -37,7 +37,7 @@ export async function countPrompt(tools: CountTools, counted: Counted): Promise<
   const able = candidates.filter((channel) => canCount(tools, channel, incoming));
   const isOpen = tools.health.openCircuits(incoming.model);
   const channel = choose(able, { tried: new Set(), random: Math.random(), isOpen });
-  const told = channel && (await ask(tools, channel, counted));
+  const told = channel && (await ask(tools, channel.keys?.first(channel) ?? channel, counted));
   if (told !== undefined) return told;
   const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));
   const tokens = await tools.bill.tokens.count(incoming.model, parts);

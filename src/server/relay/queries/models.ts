@@ -2,7 +2,7 @@
 
 import { MODEL_CREATED_SEC, modelObject } from "#contract/channel.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { ListFormat } from "#server/relay/http/routes.ts";
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
+import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
@@ -160,4 +161,29 @@ it("no response begins for which nothing can be reserved", async () => {
   const client = open();
   expect(await client.closed).toEqual([1008, "pre_consume_token_quota_failed"]);
   expect(provider.talks).toHaveLength(before);
+});
+
+it("tokens of responses count in limits per minute: what is owed keeps the next conversation out", async () => {
+  const own = { subject: "token", subject_id: world.token.id } as const;
+  await seedLimit(world.ctx, { ...own, kind: "tpm", amount: 1_000 });
+  const talkOf = (output: number) => (talk: Talk) => {
+    talk.say({ type: "session.created", session: {} });
+    talk.say({ type: "response.done", response: { id: "r", usage: usage(output) } });
+  };
+  /** Why it ended; undefined = it was served. */
+  const converse = async () => {
+    const client = open();
+    await Promise.race([client.until("response.done"), client.until("error")]);
+    client.socket.close();
+    await client.closed;
+    return client.events.find(({ type }) => type === "error")?.error?.code;
+  };
+  provider.script(talkOf(100));
+  expect([await converse(), await converse()]).toEqual([undefined, undefined]);
+  provider.script(talkOf(5_000));
+  expect(await converse()).toBeUndefined();
+  // The count goes beside the answer.
+  await expect.poll(converse, { timeout: 10_000 }).toBe("rate_limit_exceeded");
+  await dropLimits(world.ctx);
+  expect(await converse()).toBeUndefined();
 });

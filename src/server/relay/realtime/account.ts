@@ -1,13 +1,13 @@
 // What a realtime conversation costs, response by response (vendors/realtime): the next one is always reserved before it can begin, a
 // response beside another one when it begins, and each is booked as soon as it is done. Knows prices and no sockets.
-import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { ReserveVerdict } from "#server/money/operations.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
-import { held } from "#server/relay/billing/account.ts";
-import type { BillingServices } from "#server/relay/billing/pricing.ts";
-import { NO_USAGE, type Sum } from "#server/relay/billing/pricing.ts";
-import { book, settlementOf } from "#server/relay/billing/settlement.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { plansOf, windowFault, windowsOf } from "#server/relay/admission/call-limits.ts";
+import { book, held, settlementOf } from "#server/relay/billing/account.ts";
+import { type BillingServices, NO_USAGE, type Sum } from "#server/relay/billing/pricing.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -20,6 +20,8 @@ import { ResponseReservation } from "./extension.ts";
 export interface BilledSession {
   readonly caller: Caller;
   readonly model: string;
+  /** Told of what each response has used. */
+  readonly onUsed?: (usage: TokenUsage) => void;
 }
 
 /** What one booking is about. */
@@ -64,6 +66,7 @@ export class RealtimeBill {
   readonly #session: BilledSession;
   #price: Price;
   #channelId = 0;
+  #keyId = 0;
   /** The reservation for the next response. */
   #spare: ResponseReservation | undefined;
   /** Why nothing more is reserved: the conversation ends with it. */
@@ -101,9 +104,17 @@ export class RealtimeBill {
       estimate(prompt, FIRST_OUTPUT, this.#price, options.get("PreConsumedQuota")),
     );
     const requestId = newRequestId(clock.now());
-    const { userId, tokenId } = caller;
-    const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: model });
-    if (verdict !== "reserved") throw new LocalError(REFUSED[verdict]());
+    const { payerId: userId, tokenId } = caller;
+    const windows = { ...windowsOf(caller, model, options), ...plansOf(caller, model) };
+    const verdict = await ledger.reserve({
+      requestId,
+      userId,
+      tokenId,
+      amount,
+      modelName: model,
+      ...windows,
+    });
+    if (verdict !== "reserved") throw new LocalError(this.#refusal(verdict));
     return new ResponseReservation(this.#tools, requestId, amount);
   }
 
@@ -111,6 +122,7 @@ export class RealtimeBill {
   priceFor(channel: LiveChannel): void {
     const { caller, model } = this.#session;
     this.#channelId = channel.id;
+    this.#keyId = channel.keyId;
     const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);
     this.#price = found ?? this.#price;
   }
@@ -267,18 +279,27 @@ export class RealtimeBill {
       counted === undefined ? explain(usage, price, amount) : explainUnits(counted, price, amount);
     const startedMs = clock.now();
     const requestId = newRequestId(startedMs);
-    const { userId, tokenId } = caller;
-    const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: own });
+    const { payerId: userId, tokenId } = caller;
+    const windows = { ...windowsOf(caller, own, this.#tools.options), ...plansOf(caller, own) };
+    const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: own, ...windows });
     const sum = { usage, amount, content, isEstimated: false };
     await this.#book({ requestId, model: own, startedMs, sum });
-    return verdict === "reserved" ? undefined : REFUSED[verdict]();
+    return verdict === "reserved" ? undefined : this.#refusal(verdict);
+  }
+
+  #refusal(verdict: Exclude<ReserveVerdict, "reserved">): RelayFault {
+    if (typeof verdict === "string") return REFUSED[verdict]();
+    const { options, clock } = this.#tools;
+    const now = { zone: options.get("BudgetTimeZone"), nowMs: clock.now() };
+    return windowFault(this.#session.caller, verdict, now);
   }
 
   /** Books a response under its reservation. */
-  #bookResponse(running: RunningResponse, sum: Sum): Promise<void> {
+  async #bookResponse(running: RunningResponse, sum: Sum): Promise<void> {
     const { reservation, startedMs } = running;
     const requestId = reservation?.requestId ?? newRequestId(this.#tools.clock.now());
-    return this.#book({ requestId, model: this.#session.model, startedMs, sum }, running);
+    await this.#book({ requestId, model: this.#session.model, startedMs, sum }, running);
+    this.#session.onUsed?.(sum.usage);
   }
 
   async #book(entry: Entry, running?: RunningResponse): Promise<void> {
@@ -288,6 +309,7 @@ export class RealtimeBill {
       requestId,
       caller: this.#session.caller,
       channelId: this.#channelId,
+      keyId: this.#keyId,
       model,
       isStream: true,
       startedMs,

@@ -2,8 +2,9 @@
 // that answers, and then two sockets talk. A client gets a refusal as an error event, as it would from the vendor.
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { parseCredential } from "#server/accounts/credential.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import { parseCredential } from "#server/accounts/actors.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import { errorFormats, realtimeError } from "#server/relay/http/error-format.ts";
@@ -20,14 +21,14 @@ import {
   countAgainst,
   eachChannel,
   faultLabel,
-  findCandidates,
   type Progress,
   report,
 } from "#server/relay/routing/failover.ts";
+import { findCandidates } from "#server/relay/routing/select.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";
-import { printTrail } from "#server/store/log-trail.ts";
+import { printAttempts } from "#server/store/failed-attempts.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
@@ -194,6 +195,26 @@ async function converse(
   }
 }
 
+/**
+ * A conversation is one call to limits of calls. Of tokens per minute it takes what each response has used: what is owed then delays other
+ * calls and the next conversation, not this one. Throws: LocalError.
+ */
+async function admitTalk(
+  { callLimits }: Services,
+  talk: Conversation,
+  call: { caller: Caller; model: string; address: string },
+): Promise<Admission> {
+  // The least there is: where something is owed even that has no room.
+  const admission = await callLimits.admit({ ...call, input: 1, cap: undefined, output: 1 });
+  if (admission.fault !== undefined) throw new LocalError(admission.fault);
+  const leave = talk.freeSlot;
+  talk.freeSlot = () => {
+    leave();
+    admission.leave(undefined);
+  };
+  return admission;
+}
+
 /** Everything up to the moment when both sides can talk. Throws: LocalError. */
 async function connect(
   services: Services,
@@ -209,9 +230,12 @@ async function connect(
   const caller = await authenticator.authenticate(offers, address);
   const model = modelIn(req.url ?? "");
   Object.assign(talk, { caller, model, freeSlot: await limits.begin(caller, address) });
-  const candidates = await findCandidates(services, caller, { model });
+  const admission =
+    caller.limits.length > 0 ? await admitTalk(services, talk, { caller, model, address }) : undefined;
+  const candidates = await findCandidates(services.ctx.candidates, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
-  const bill = new RealtimeBill(tools, { caller, model }, price);
+  const onUsed = admission === undefined ? {} : { onUsed: admission.spend };
+  const bill = new RealtimeBill(tools, { caller, model, ...onUsed }, price);
   talk.bill = bill;
   await bill.reserve();
   // Nothing was sent yet.
@@ -225,7 +249,7 @@ async function connect(
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });
-  bill.attempts = printTrail(talk.failedAttempts);
+  bill.attempts = printAttempts(talk.failedAttempts);
   return { line, bill };
 }
 

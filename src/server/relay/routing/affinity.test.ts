@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
 import type { TextEndpoint } from "#server/relay/http/routes.ts";
 import { readIncoming } from "#server/relay/text/incoming.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";

@@ -1,10 +1,10 @@
 // Which conversation a request belongs to, as far as its beginning tells: calls of one conversation go to one channel, where the
 // upstream has its prompt in the cache. A guess from a few samples of the bytes; nothing is parsed and nothing remembered. Pure.
 
-import type { Caller } from "#server/relay/admission/authenticate.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
-import { findMember, type Member } from "#server/upstream/json/scan.ts";
+import { findMember, type Member } from "#server/upstream/json/object.ts";
 
 /** Shorter prompts are not cached (the least is 1,024 tokens), so they are better spread evenly. */
 const LEAST_TEXT_BYTES = 4_096;

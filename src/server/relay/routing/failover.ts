@@ -1,22 +1,20 @@
-// Select, call and fail over: which channels may serve, which is called, and whether another one is tried (requirements W8.4, W9.2,
-// W9.3 [P]). Nothing is retried once a byte of a reply is there.
-
-import { ChannelStatus } from "#contract/channel.ts";
-import { type Candidates, isAsCalled, type LiveChannel } from "#server/channels/candidates.ts";
-import type { Permit } from "#server/channels/circuit-breaker.ts";
-import { type Health, isDisabling } from "#server/channels/health.ts";
+// Calls channels until one replies: what a request knows of itself meanwhile, and whether another channel is tried (requirements W9.3
+// [P]). Nothing is retried once a byte of a reply is there.
+import { isAsCalled } from "#server/channels/candidates.ts";
+import { type Health, isDisabling, type Permit } from "#server/channels/health.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
-import type { Caller } from "#server/relay/admission/authenticate.ts";
-import type { Account } from "#server/relay/billing/account.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import type { Account, Booked } from "#server/relay/billing/account.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
+import type { FailedAttempt } from "#server/store/failed-attempts.ts";
 import { type AttemptTools, attempt } from "#server/upstream/call/attempt.ts";
-import type { Call, StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import type { Call, CallFacts, StreamReply, Trace, WholeReply } from "#server/upstream/call/call.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/errors/fault.ts";
 import { conversationOf } from "./affinity.ts";
-import type { RequestState } from "./request-state.ts";
-import { choose } from "./select.ts";
+import { choose, type Serving, stillServing } from "./select.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
 export interface FailoverServices {
@@ -54,72 +52,11 @@ function pause(ms: number, cancellation: Cancellation): Promise<void> {
   });
 }
 
-/** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
-export function findCandidates(
-  { ctx }: Pick<FailoverServices, "ctx">,
-  caller: Caller,
-  asked: AskedModel,
-): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
-  const { model } = asked;
-  if (caller.models?.has(model) === false) throw unserved(asked, localErrors.modelNotAllowed(model));
-  const { candidates } = ctx;
-  const { pending } = candidates;
-  return pending === undefined
-    ? servingNow(candidates, caller, asked)
-    : pending.then(() => servingNow(candidates, caller, asked));
-}
-
-type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
-
-/** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
-function unserved({ model, isModelDefault }: AskedModel, fault: RelayFault): LocalError {
-  return new LocalError(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
-}
-
-function servingNow(
-  candidates: Pick<Candidates, "byId" | "find">,
-  caller: Caller,
-  asked: AskedModel,
-): readonly LiveChannel[] {
-  const { model } = asked;
-  if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
-  const found = candidates.find(caller.group, model);
-  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model));
-  return found;
-}
-
-function pinned(channel: LiveChannel | undefined, caller: Caller, model: string): LiveChannel {
-  if (!caller.isAdmin) throw new LocalError(localErrors.pinNotAllowed());
-  if (channel === undefined || !/^\d+$/.test(caller.pin ?? ""))
-    throw new LocalError(localErrors.pinInvalid());
-  if (channel.status !== ChannelStatus.enabled) throw new LocalError(localErrors.pinDisabled());
-  if (!channel.models.has(model) && !channel.mapping.has(model))
-    throw new LocalError(localErrors.pinWithoutModel(model));
-  return channel;
-}
-
-/** The channels of a request that still serve it, as they are now: calls and pauses take minutes. */
-function stillServing(
-  candidates: Pick<Candidates, "find">,
-  { caller, model, candidates: found }: Search,
-): readonly LiveChannel[] {
-  // The first call is made at once.
-  if (caller.pin !== undefined) return found;
-  const now = candidates.find(caller.group, model);
-  // The snapshot has not been rebuilt.
-  if (now === found) return found;
-  const ids = new Set(found.map(({ id }) => id));
-  return now.filter(({ id }) => ids.has(id));
-}
-
 /** Tried before the first call. */
 const NONE: ReadonlySet<number> = new Set();
 
 /** What the choice depends on. */
-export interface Search {
-  readonly caller: Caller;
-  readonly model: string;
-  readonly candidates: readonly LiveChannel[];
+interface Search extends Serving {
   /** What the requests of one conversation share; undefined = chance decides. */
   readonly conversation: number | undefined;
   readonly cancellation: Cancellation;
@@ -134,7 +71,7 @@ export type Progress = Pick<
 >;
 
 /** What a request brings to the loop. */
-export interface Attempt {
+export interface Admitted {
   readonly caller: Caller;
   readonly incoming: IncomingRequest;
   readonly account: Account;
@@ -145,10 +82,11 @@ export interface Attempt {
 export function failOver(
   tools: FailoverServices,
   state: RequestState,
-  { caller, incoming, account, candidates }: Attempt,
+  { caller, incoming, account, candidates }: Admitted,
   cancellation: Cancellation,
 ): Promise<WholeReply | StreamReply> {
-  const mayStick = candidates.length > 1 && tools.ctx.options.get("SessionAffinityEnabled");
+  const isChoice = candidates.length > 1 || candidates[0]?.keys !== undefined;
+  const mayStick = isChoice && tools.ctx.options.get("SessionAffinityEnabled");
   const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
   const { model } = incoming;
   const { bytes } = incoming.form ?? incoming.body;
@@ -157,7 +95,10 @@ export function failOver(
   return eachChannel(tools, state, search, (channel) => {
     const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
-    return attempt(tools.upstream, callOf(channel, incoming, state, cancellation));
+    const call = callOf(channel, incoming, state, cancellation);
+    const asked =
+      channel.rewrite === undefined ? call : { ...call, facts: factsOf(tools, state, { caller, incoming }) };
+    return attempt(tools.upstream, asked);
   });
 }
 
@@ -172,16 +113,24 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   const { caller, model, conversation, cancellation } = search;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
   let tried = NONE;
+  const keys = new KeysTried();
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
+  let word: RelayFault | undefined;
   const next = () => {
     const serving = stillServing(ctx.candidates, search);
     const isOpen = health.openCircuits(model);
-    const channel = choose(serving, { tried, random: Math.random(), conversation, isOpen });
-    if (channel === undefined)
-      throw new LocalError(lastWord(fault ?? localErrors.noChannel(caller.group, model)));
-    return channel;
+    for (;;) {
+      const found = keys.again(serving, search, ctx.clock.now());
+      if (found !== undefined) return found;
+      const channel = choose(serving, { tried, random: Math.random(), conversation, isOpen });
+      if (channel === undefined) throw new LocalError(word ?? localErrors.noChannel(caller.group, model));
+      const chosen = keys.choose(channel, search, ctx.clock.now());
+      if (chosen !== undefined) return chosen;
+      // None of its keys is left.
+      tried = new Set(tried).add(channel.id);
+    }
   };
   for (;;) {
     let channel = next();
@@ -189,15 +138,19 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     progress.channel = channel;
     progress.attempts += 1;
     const permit = health.calling(channel.id, model);
+    channel.keys?.begin(channel.keyId);
     const result = await ask(channel);
+    channel.keys?.end(channel.keyId);
     if (!isFault(result)) {
       health.answered(channel.id, model, permit);
+      channel.keys?.answered(channel.keyId, model);
       return result;
     }
     fault = result;
-    countAgainst(tools, channel, { model, fault, permit });
+    word = toldBy(channel, fault);
+    const isKeys = countAgainst(tools, channel, { model, fault, permit });
     if (isAborted(fault)) throw new LocalError(fault);
-    tried = new Set(tried).add(channel.id);
+    if (!keys.note(channel, isKeys)) tried = new Set(tried).add(channel.id);
     const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
     progress.failedAttempts = [...progress.failedAttempts, failure];
     // A channel that was not even called costs no retry.
@@ -208,19 +161,60 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     const willRetry =
       fault.retry && spent <= retries && uncalled < MAX_UNCALLED && !cancellation.isCancelled && !isLate;
     report(tools, progress.requestId, { channel, fault, willRetry });
-    if (!willRetry) throw new LocalError(lastWord(fault));
+    if (!willRetry) throw new LocalError(word);
   }
 }
 
-/** Counts a fault against the channel that was called, unless its key or address was replaced meanwhile. */
+/** So many further keys of a channel are tried before another channel is. */
+const MORE_KEYS = 2;
+
+type Asked = Pick<Search, "model" | "conversation">;
+
+/** The keys that a request has tried: after one key's fault another key of the same channel comes first (requirements C26). */
+class KeysTried {
+  #tried = NONE;
+  #more = 0;
+  /** The channel that is called again with another key; 0 = none. */
+  #again = 0;
+
+  /** The channel with a key; itself where it has only one; undefined = no key is left. */
+  choose(channel: LiveChannel, asked: Asked, now: number, isFreeOnly = false): LiveChannel | undefined {
+    if (channel.keys === undefined) return channel;
+    return channel.keys.pick(channel, { ...asked, tried: this.#tried, now, isFreeOnly });
+  }
+
+  again(serving: readonly LiveChannel[], asked: Asked, now: number): LiveChannel | undefined {
+    if (this.#again === 0) return undefined;
+    const channel = serving.find(({ id }) => id === this.#again);
+    return channel && this.choose(channel, asked, now, true);
+  }
+
+  /** Notes a failed call. True = another key of its channel may be tried. */
+  note({ id, keyId, keys }: LiveChannel, isKeys: boolean): boolean {
+    this.#again = 0;
+    if (keys === undefined) return false;
+    this.#tried = new Set(this.#tried).add(keyId);
+    if (!isKeys || this.#more >= MORE_KEYS) return false;
+    this.#more += 1;
+    this.#again = id;
+    return true;
+  }
+}
+
+/**
+ * Counts a fault against the channel that was called, or its key, unless key or address was replaced meanwhile. True = it was the key's
+ * fault.
+ */
 export function countAgainst(
   { health, ctx }: Omit<FailoverServices, "upstream">,
   called: LiveChannel,
   { model, fault, permit }: { model: string; fault: RelayFault; permit: Permit },
-): void {
+): boolean {
   const { id } = called;
-  if (isAsCalled(called, ctx.candidates.byId(id))) health.failed(id, model, fault, permit);
-  else health.ended(id, model, permit);
+  if (!isAsCalled(called, ctx.candidates.byId(id))) health.ended(id, model, permit);
+  else if (called.keyId !== 0) return health.keyFailed(called, model, fault, permit);
+  else health.failed(id, model, fault, permit);
+  return false;
 }
 
 /** Before another channel is called after this fault: whether that took time. Throws: LocalError when the client leaves meanwhile. */
@@ -270,6 +264,31 @@ export function lastWord(fault: RelayFault): RelayFault {
   return isDisabling(fault) ? accountless(fault) : saturated(fault);
 }
 
+/** The same with the status that the channel's table gives it: nothing but the client's status follows it (requirements C38). */
+function toldBy({ rewrite }: LiveChannel, fault: RelayFault): RelayFault {
+  const word = lastWord(fault);
+  const status = fault.upstreamStatus > 0 ? rewrite?.statusFor(fault.upstreamStatus) : undefined;
+  return status === undefined ? word : { ...word, status };
+}
+
+/** What the rules of a channel may ask about a call. */
+function factsOf(
+  { ctx }: FailoverServices,
+  { headers, attempts }: RequestState,
+  { caller, incoming }: Pick<Admitted, "caller" | "incoming">,
+): CallFacts {
+  return {
+    header(name) {
+      const value = headers[name];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+    attempt: attempts,
+    userId: caller.userId,
+    maxTokens: incoming.maxTokens,
+    nowMs: ctx.clock.now(),
+  };
+}
+
 /** Reports a failed attempt to the operator. Codes of upstreams are not used as labels: they could be anything. */
 export function report(
   { ctx }: Pick<FailoverServices, "ctx">,
@@ -291,4 +310,68 @@ export function report(
 export function faultLabel(fault: RelayFault | undefined): string {
   if (fault === undefined) return "";
   return fault.upstreamStatus > 0 ? `upstream_${fault.upstreamStatus}` : String(fault.code);
+}
+
+export interface RequestState {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly endpoint: IncomingRequest["endpoint"];
+  /** The keys that the headers offer. */
+  readonly offers: readonly string[];
+  readonly address: string;
+  /** Of the client's request. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly trace: Trace;
+  caller: Caller | undefined;
+  /** Ends the call in the caller's limits. */
+  freeSlot: () => void;
+  incoming: IncomingRequest | undefined;
+  account: Account | undefined;
+  /** The channel called last. */
+  channel: LiveChannel | undefined;
+  attempts: number;
+  /** The failed attempts, in their order. */
+  failedAttempts: readonly FailedAttempt[];
+  reply: WholeReply | StreamReply | undefined;
+  fault: RelayFault | undefined;
+  booked: Booked | undefined;
+}
+
+/** Shared by most calls. */
+const NONE_FAILED: readonly FailedAttempt[] = [];
+
+function nothing(): void {
+  // Nothing was taken from the caller's limits yet.
+}
+
+export function newRequestState({
+  requestId,
+  startedMs,
+  endpoint,
+  offers,
+  address,
+  headers,
+}: Pick<
+  RequestState,
+  "requestId" | "startedMs" | "endpoint" | "offers" | "address" | "headers"
+>): RequestState {
+  return {
+    requestId,
+    startedMs,
+    endpoint,
+    offers,
+    address,
+    headers,
+    trace: { firstByteMs: 0, isSent: false },
+    caller: undefined,
+    freeSlot: nothing,
+    incoming: undefined,
+    account: undefined,
+    channel: undefined,
+    attempts: 0,
+    failedAttempts: NONE_FAILED,
+    reply: undefined,
+    fault: undefined,
+    booked: undefined,
+  };
 }

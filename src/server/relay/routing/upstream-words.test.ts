@@ -1,6 +1,6 @@
 // What the log keeps of an upstream's words: enough to diagnose the channel, nothing of the client's request.
 import { expect, it } from "vitest";
-import { parseTrail } from "#server/store/log-trail.ts";
+import { parseAttempts } from "#server/store/failed-attempts.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { upstreamWords } from "./upstream-words.ts";
@@ -48,7 +48,7 @@ it("is in the entry of the call, beside the channel that said it", async () => {
   const message = "Your credit balance is too low, world (key sk-canary-0123456789abcdef)";
   world.upstream.script(json({ error: { message } }, 403), json(chatReply("Hello!")));
   const { log } = await world.costOf(() => world.ask(QUESTION));
-  expect(parseTrail(log?.trail ?? "")).toEqual([
+  expect(parseAttempts(log?.trail ?? "")).toEqual([
     {
       channelId: empty,
       error: "upstream_403",

@@ -1,6 +1,6 @@
 // What Cursor sends to Chat in the format of other APIs: read as it was meant, answered as Chat, charged as any chat.
 import { beforeEach, describe, expect, it } from "vitest";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { json, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
 import { chatFrom } from "./cursor-compat.ts";
@@ -196,9 +196,8 @@ describe("a chat body with Anthropic's tools", () => {
   it("names a demanded tool in Chat's format", () => {
     const asked = (choice: unknown) => {
       const bytes = Buffer.from(JSON.stringify({ ...AS_MESSAGES, tool_choice: choice }));
-      return JSON.parse(
-        String(chatFrom("chat", bytes, wholeObject(bytes) ?? { start: 0, end: 0, members: [] })),
-      ).tool_choice;
+      return JSON.parse(String(chatFrom(bytes, wholeObject(bytes) ?? { start: 0, end: 0, members: [] })))
+        .tool_choice;
     };
     expect(asked({ type: "any" })).toBe("required");
     expect(asked({ type: "none" })).toBe("none");

@@ -1,24 +1,19 @@
 // Bodies that are sent to Chat though they are written for another API: Cursor sends OpenAI's models bodies of Responses and Claude's
 // bodies with Anthropic's tools, all to the Chat path, and reads Chat's answers. They are translated to chat bodies on arrival. Pure.
-import type { EndpointName } from "#contract/providers.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { textIn } from "#server/upstream/clients/read.ts";
+import { textIn } from "#server/upstream/clients/client.ts";
 import { responses } from "#server/upstream/clients/responses.ts";
 import { unmappableFault } from "#server/upstream/errors/fault.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
-import { findMember, type JsonObject } from "#server/upstream/json/scan.ts";
+import { findMember, type JsonObject } from "#server/upstream/json/object.ts";
 import { asList, asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { refuseState } from "./stateful-fields.ts";
 
-const SCHEMA_NAME = Buffer.from('"input_schema"');
-
 /** The chat body equivalent to a body of another API; undefined = it is a chat body already. Throws: LocalError 400. */
-export function chatFrom(endpoint: EndpointName, bytes: Buffer, object: JsonObject): Buffer | undefined {
-  if (endpoint !== "chat") return undefined;
+export function chatFrom(bytes: Buffer, object: JsonObject): Buffer | undefined {
   const isForResponses =
     findMember(object, "messages") === undefined && findMember(object, "input") !== undefined;
-  if (!isForResponses && !hasSchemas(bytes, object)) return undefined;
   const body = readJson(bytes.toString());
   if (body === undefined) throw new LocalError(localErrors.bodyUnreadable());
   if (!isForResponses && !asList(body["tools"]).some(isOfMessages)) return undefined;
@@ -28,12 +23,6 @@ export function chatFrom(endpoint: EndpointName, bytes: Buffer, object: JsonObje
     if (error instanceof Unmappable) throw new LocalError(unmappableFault(error.what, error.reason));
     throw error;
   }
-}
-
-/** Does not search each tool: schemas in Chat's own tools may have a member of that name, too. */
-function hasSchemas(bytes: Buffer, object: JsonObject): boolean {
-  const tools = findMember(object, "tools");
-  return tools !== undefined && bytes.subarray(tools.valueStart, tools.valueEnd).includes(SCHEMA_NAME);
 }
 
 function isOfMessages(tool: unknown): boolean {

@@ -1,8 +1,7 @@
 // Embeddings and rerank answers whose upstream reported no usage (Gemini's API, Cohere's rerank, many self-hosted servers) get the usage
 // that was booked: a client sees what it pays for. Pure.
 import type { WholeReply } from "#server/upstream/call/call.ts";
-import { editObject } from "#server/upstream/json/edit.ts";
-import { findMember, wholeObject } from "#server/upstream/json/scan.ts";
+import { editObject, findMember, wholeObject } from "#server/upstream/json/object.ts";
 import { asNumber } from "#server/upstream/json/values.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 

@@ -6,7 +6,7 @@ import type { EmbedKind } from "#server/relay/http/routes.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { camel, member, objectMember, objectsMember } from "#server/upstream/clients/generate-fields.ts";
 import { unmappableFault } from "#server/upstream/errors/fault.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 
 export interface EmbedAsked {

@@ -12,11 +12,10 @@ import {
   findMember,
   type JsonObject,
   type Member,
-  newTally,
   readMember,
-  type Tally,
   wholeObject,
-} from "#server/upstream/json/scan.ts";
+} from "#server/upstream/json/object.ts";
+import { newTally, type Tally } from "#server/upstream/json/scan.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { chatFrom } from "./cursor-compat.ts";
 import { refuseState } from "./stateful-fields.ts";
@@ -27,6 +26,25 @@ export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
   "moderation",
   "rerank",
 ]);
+
+/** What a task is charged by. */
+export type TaskFacts =
+  | {
+      readonly kind: "images";
+      readonly images: number;
+      readonly size: string;
+      readonly quality: string;
+      readonly prompt: string;
+    }
+  | { readonly kind: "speech"; readonly text: string }
+  | {
+      readonly kind: "sound";
+      readonly bytes: number;
+      /** undefined where only the upstream knows it. */
+      readonly seconds: number | undefined;
+      /** Subtitles are requested, which have time stamps. */
+      readonly hasStamps: boolean;
+    };
 
 export interface IncomingRequest {
   readonly endpoint: TextEndpoint | TaskEndpoint;
@@ -55,6 +73,8 @@ export interface IncomingRequest {
   readonly choices: number;
   /** Texts, numbers and media in the body, for a first estimate. */
   readonly tally: Readonly<Tally>;
+  /** Of a request for pictures or sound. */
+  readonly task?: TaskFacts;
 }
 
 /** Source: requirements W8.1. */
@@ -92,7 +112,7 @@ export function readIncoming(
   if (object === undefined || tally.hasLoneSurrogate) throw new LocalError(localErrors.bodyUnreadable());
   if (hasTwins(object)) throw new LocalError(localErrors.keysRepeated());
   const { endpoint, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
-  const chat = chatFrom(endpoint, bytes, object);
+  const chat = endpoint === "chat" && mayBeForeign(bytes, object) ? chatFrom(bytes, object) : undefined;
   if (chat !== undefined) return readIncoming(outside, chat);
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   if (OPTIONS.some((name) => hasTwinsIn(body, name))) throw new LocalError(localErrors.keysRepeated());
@@ -100,7 +120,7 @@ export function readIncoming(
   const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new LocalError(localErrors.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
+  if (KEEPS_STATE.has(endpoint)) refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
   const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
@@ -118,6 +138,19 @@ export function readIncoming(
     choices,
     tally,
   };
+}
+
+/** Formats with fields that rely on state kept by an upstream. */
+const KEEPS_STATE: ReadonlySet<EndpointName> = new Set<EndpointName>(["messages", "responses"]);
+
+const SCHEMA_NAME = Buffer.from('"input_schema"');
+
+/** Whether a body sent to Chat may be written for another API. Chat's own schemas may have a member of that name, too. */
+function mayBeForeign(bytes: Buffer, object: JsonObject): boolean {
+  const tools = findMember(object, "tools");
+  const hasSchemas =
+    tools !== undefined && bytes.subarray(tools.valueStart, tools.valueEnd).includes(SCHEMA_NAME);
+  return hasSchemas || findMember(object, "messages") === undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { createTestDatabase, engines, newUser, seedUser } from "#test/worlds/sto
 import { MIGRATIONS } from "./list.ts";
 
 test.each(engines)("addresses that several accounts share stay with one of them on %s", async (engine) => {
-  const database = await createTestDatabase(engine);
+  const database = await createTestDatabase(engine, "nothing");
   try {
     const before = await database.open({ migrations: MIGRATIONS.slice(0, 2) });
     const people = [

@@ -9,7 +9,7 @@ import { MIGRATIONS } from "./list.ts";
 const TABLES: Record<Engine, readonly string[]> = { sqlite: ["logs", "recent_logs"], postgres: ["logs"] };
 
 test.each(engines)("entries that were there have no trail, and lose nothing, on %s", async (engine) => {
-  const database = await createTestDatabase(engine);
+  const database = await createTestDatabase(engine, "nothing");
   try {
     const before = await database.open({ migrations: MIGRATIONS.slice(0, 8) });
     const { trail: _, ...entry } = newLog({ content: "模型倍率 1", username: "alice", quota: 7 });

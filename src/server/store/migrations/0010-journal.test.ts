@@ -6,7 +6,7 @@ import { MIGRATIONS } from "./list.ts";
 const HOUR = 1_790_002_800;
 
 test("entries that a killed server left waiting are among the others, in spans and sums", async () => {
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase("sqlite", "nothing");
   try {
     const before = await database.open({ migrations: MIGRATIONS.slice(0, 9) });
     const call = newLog({ type: 2, user_id: 1, token_name: "t", model_name: "m", channel_id: 3, quota: 7 });
@@ -93,7 +93,7 @@ test("entries that a killed server left waiting are among the others, in spans a
 });
 
 test("where nothing waits nothing changes", async () => {
-  const database = await createTestDatabase("sqlite");
+  const database = await createTestDatabase("sqlite", "nothing");
   try {
     const { db, close } = await database.open();
     for (const table of ["logs", "log_spans", "log_sums", "log_rollups"] as const)

@@ -4,7 +4,7 @@ import { createTestDatabase, engines, newUser, seedUser } from "#test/worlds/sto
 import { MIGRATIONS } from "./list.ts";
 
 test.each(engines)("accounts that share a mailbox stay, and no new one joins them on %s", async (engine) => {
-  const database = await createTestDatabase(engine);
+  const database = await createTestDatabase(engine, "nothing");
   try {
     const before = await database.open({ migrations: MIGRATIONS.slice(0, 10) });
     const people = [

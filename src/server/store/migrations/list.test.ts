@@ -71,6 +71,61 @@ test("the released migrations are the ones that were released", () => {
         "69b9ffbb27789ccc7a3a3a003e607d34439514f0230adb799aa3b02257d02030",
         "09296407f58a5e4f2b0d579f29b67a4e3e608779fc2cad4f79e50e86bfcc963f",
       ],
+      [
+        "0013-channel-proxy",
+        "41b8c9a3262e6ac06b8733d538b2f503ae7804fd5172126fd52026e7b72811b2",
+        "41b8c9a3262e6ac06b8733d538b2f503ae7804fd5172126fd52026e7b72811b2",
+      ],
+      [
+        "0014-factors",
+        "5c0c3c11283f4cb21eeeb674529706da6f008331749d2e2b2dd00c03989817c0",
+        "5139d13c36bf1894aa19e722fb607becace98a2b6a36511c3d807cae87a41f01",
+      ],
+      [
+        "0015-payments",
+        "0cb7459a37f8a49e1f53c0496b659618e99e47396cd8a93a25afe5b32817ccfa",
+        "222cede7da17b2a8ed3435e05c065df34ef5e00c24004eec5916d02e0afffaa0",
+      ],
+      [
+        "0016-limits",
+        "390241e89d026f02c79bd080d14024337932710fcb524e2ce3e81629a2755ee8",
+        "f601f41bf043623f675c717eb7ff9cb9b236466668a60cadebdcbdb7da6a5996",
+      ],
+      [
+        "0017-sign-on",
+        "c17a76b5725276cf3021409574b33c89a638cdf614d446064768eed1f69cbf2b",
+        "f44f589b965347708da7585297b62624ff9f827c3ae0cfaeb6bd6f7a36b639a7",
+      ],
+      [
+        "0018-price-versions",
+        "d9eb5df61cc83fac9d9da9a3012a53328b08c316e9770e961523261e4a767efa",
+        "87e414e15be6fbd464c5420b9786760504198e02974f554137f42b3edbd24e7a",
+      ],
+      [
+        "0019-channel-keys",
+        "fd6fd0562f5b6806aa912130ae4ee731dd756e0c46ed5f2e8248cd8a66276a12",
+        "782eb8d8a33b1f8bd3e325bcdfbc183b90fcc6be29480b1133f7143835bb1801",
+      ],
+      [
+        "0020-teams",
+        "cec77288243104b16f45b1056fb3d94aa0b6a1df7ca0bcf06b916babaf44a0b7",
+        "aeb1787779c6732285d315ba054440448de74859835868a955a3fbdc5bdb6125",
+      ],
+      [
+        "0021-alerts",
+        "9e03218cf500ad9dc9bccaf9bfd377550d65a72bf116d258ae56456d1a8f49c6",
+        "95387949bfb0b20121b60aef474ae82ce92e887a33fb96215eeda0d7dc606241",
+      ],
+      [
+        "0022-keys",
+        "bfc887aa701b3b697be646f6ee423642926a10bfa10d100da10c46f9b8eb4423",
+        "7084a176f5cfba55d063f5a256bf3e0b54c6e3a90c4e8383776020bc903bf202",
+      ],
+      [
+        "0023-plans",
+        "4cef75751eac6e8098674904f73ea366a571f06a715ae5f692761ace20298995",
+        "e75da26f626408c605bb4c2a63231efc0cff68ff77c96ea2f7924185168cff87",
+      ],
     ]
   `);
 });

@@ -11,6 +11,17 @@ import { logTrail } from "./0009-log-trail.ts";
 import { journal } from "./0010-journal.ts";
 import { mailboxes } from "./0011-mailboxes.ts";
 import { names } from "./0012-names.ts";
+import { channelProxy } from "./0013-channel-proxy.ts";
+import { factors } from "./0014-factors.ts";
+import { payments } from "./0015-payments.ts";
+import { limits } from "./0016-limits.ts";
+import { signOn } from "./0017-sign-on.ts";
+import { priceVersions } from "./0018-price-versions.ts";
+import { channelKeys } from "./0019-channel-keys.ts";
+import { teams } from "./0020-teams.ts";
+import { alerts } from "./0021-alerts.ts";
+import { keys } from "./0022-keys.ts";
+import { plans } from "./0023-plans.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,4 +37,15 @@ export const MIGRATIONS: readonly Migration[] = [
   journal,
   mailboxes,
   names,
+  channelProxy,
+  factors,
+  payments,
+  limits,
+  signOn,
+  priceVersions,
+  channelKeys,
+  teams,
+  alerts,
+  keys,
+  plans,
 ];

@@ -4,15 +4,20 @@ import type { EndpointName } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { EgressRequest } from "#server/egress/send.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
-import { isPathAbsent, networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import {
+  isPathAbsent,
+  networkFault,
+  type RelayFault,
+  unmappableFault,
+} from "#server/upstream/errors/fault.ts";
 import { canaryOf } from "#server/upstream/errors/mask.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
 import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
 import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
-import type { Call, Plan, Prepared, Result } from "./call.ts";
-import { forgetAbsence, noteAbsence, type OptionText, planCall } from "./plan.ts";
-import { prepare } from "./prepare.ts";
+import { priceFields, withoutFields } from "./body.ts";
+import type { Call, Outcome, Plan, Prepared, PrepareTools, Result } from "./call.ts";
+import { beyond, forgetAbsence, noteAbsence, type OptionText, planCall } from "./plan.ts";
 import { Receiver } from "./receive.ts";
-import { beyond } from "./responses-switch.ts";
 
 /** Time limits of a call. Unit: ms; 0 = none. */
 export interface AttemptLimits {
@@ -98,7 +103,10 @@ function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Prom
 
 const UNSIGNED: Signed = { headers: [] };
 
-function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+function deliver(tools: AttemptTools, call: Call, plan: Plan, made: Prepared): Promise<Result> {
+  const { rewrite } = call.target;
+  const prepared = rewrite === undefined ? made : rewrite.apply(call, plan, made);
+  if (prepared.kind === "fault") return Promise.resolve(prepared);
   if (plan.way.mayBeTask === true) return drawAndWait(tools, call, plan, prepared);
   return ask(tools, call, plan, prepared);
 }
@@ -140,7 +148,7 @@ function ask(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): P
 async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   const { signer } = plan;
   if (signer === undefined) throw new Error("planned without a signer");
-  const signTools = { tokens: tools.credentials };
+  const signTools = { tokens: tools.credentials, route: plan.route };
   for (let round = 1; ; round += 1) {
     const { key, other } = call.target;
     const signing = signer.sign(
@@ -195,7 +203,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
         resolve(result);
       },
     });
-    const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
+    const flow = tools.egress.send(requestOf(tools.limits, call, parcel), receiver);
     receiver.attach(flow);
     cancellation.watch(() => {
       // This call has its result. A client that leaves while the next channel is prepared has no call on the wire (requirements M13).
@@ -211,7 +219,7 @@ const NO_SECRETS: readonly string[] = [];
 
 function requestOf(
   { firstByteMs, idleMs, totalMs }: AttemptLimits,
-  isStream: boolean,
+  { isStream, seed }: Call,
   { plan, prepared, signed, next }: Parcel,
 ): EgressRequest {
   const url = next ?? (signed.url === undefined ? undefined : new URL(signed.url));
@@ -223,16 +231,50 @@ function requestOf(
     body: next === undefined ? prepared.bytes : undefined,
     headersTimeoutMs: isStream ? firstByteMs : totalMs,
     idleTimeoutMs: idleMs,
-    loopbackPort: plan.loopbackPort,
+    route: plan.route,
+    id: seed,
   };
 }
 
+/** The headers that go out. */
+export function headersOf(plan: Plan, prepared: Prepared, signed: Signed): string[] {
+  const headers = ownHeaders(plan, prepared, signed);
+  return prepared.rehead === undefined ? headers : prepared.rehead(headers);
+}
+
 /** The plan's headers and those of the call, with another content type where the body is no JSON. */
-function headersOf({ headers }: Plan, { headers: own, contentType }: Prepared, signed: Signed): string[] {
+function ownHeaders({ headers }: Plan, { headers: own, contentType }: Prepared, signed: Signed): string[] {
   if (own.length + signed.headers.length === 0 && contentType === undefined) return headers;
   const shared =
     contentType === undefined
       ? headers
       : headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
   return [...shared, ...own, ...signed.headers];
+}
+
+/** Prepares a call. A promise only where media have to be fetched first. */
+export function prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
+  try {
+    const { body, endpoint } = call;
+    const dear = priceFields(body, endpoint, plan.quirks?.priceFields);
+    const cheap = dear.length === 0 ? call : { ...call, body: withoutFields(body, dear) };
+    const prepared = plan.way.prepare(tools, cheap, plan);
+    return prepared instanceof Promise
+      ? prepared.then((late) => telling(late, dear)).catch(faultOf)
+      : telling(prepared, dear);
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+function telling(outcome: Outcome, names: readonly string[]): Outcome {
+  if (names.length === 0) return outcome;
+  return outcome.kind === "fault" ? outcome : { ...outcome, dropped: [...names, ...outcome.dropped] };
+}
+
+function faultOf(error: unknown): RelayFault {
+  if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
+  // Strings in a body may hold JSON too deep to serialize: that is an error of the client's request, not ours (requirements R05).
+  if (error instanceof RangeError) return unmappableFault("messages", "内容嵌套过深");
+  throw error;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { type BodyOrder, type ClientBody, encodeBody, lostFields } from "./body.ts";
 
 function bodyOf(text: string): ClientBody {

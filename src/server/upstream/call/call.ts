@@ -1,7 +1,14 @@
 // One request to one channel, the plan of the call, and its possible results. Types.
-import type { BodyEdits, EndpointName, Provider, Quirks, Wire } from "#contract/provider.ts";
+import type {
+  BodyEdits,
+  EndpointName,
+  GenerationEndpoint,
+  Provider,
+  Quirks,
+  Wire,
+} from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
-import type { ReplyHeaders } from "#server/egress/send.ts";
+import type { ReplyHeaders, Route } from "#server/egress/send.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -20,6 +27,37 @@ export interface UpstreamTarget {
   /** "" = the default of the type. */
   readonly baseUrl: string;
   readonly other: string;
+  /** Where everything to this upstream leaves: calls, token exchange, media (requirements C10). */
+  readonly route?: Route | undefined;
+  /** Which of several keys of `base`; 0 or absent = there is one. */
+  readonly keyId?: number;
+  /** What it is but for the key: plans are remembered there, however many keys there are. */
+  readonly base?: UpstreamTarget;
+  /** What is changed in its requests; undefined = nothing. */
+  readonly rewrite?: Rewriter | undefined;
+}
+
+/** A channel's rules (`rewrite.ts`). */
+export interface Rewriter {
+  /** The most output that a rule may ask for; 0 = none asks for any (requirements C35). */
+  readonly raisesTo: number;
+  /** The request as it is sent, or the refusal of a rule. */
+  apply(call: Call, plan: Plan, prepared: Prepared): Outcome;
+  /** The status that a client is told of an upstream's error; undefined = as it is (requirements C38). */
+  statusFor(status: number): number | undefined;
+}
+
+/** What rules may ask about a call; made only for channels with rules. */
+export interface CallFacts {
+  /** A header of the client, by its name in lower case. */
+  header(name: string): string | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly userId: number;
+  /** What was set aside for output; undefined = as much as the model gives. */
+  readonly maxTokens: number | undefined;
+  /** Unit: ms since 1970. */
+  readonly nowMs: number;
 }
 
 export interface Call {
@@ -42,6 +80,8 @@ export interface Call {
   readonly hints?: JsonRecord | undefined;
   /** Letters and digits unique to this request. */
   readonly seed: string;
+  /** undefined = nobody's call, or the channel has no rules. */
+  readonly facts?: CallFacts | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Trace;
 }
@@ -67,7 +107,7 @@ export interface Plan {
   /** The effort given in the model's name. */
   readonly effort: Effort | undefined;
   readonly takesStreamOptions: boolean;
-  readonly loopbackPort: number | undefined;
+  readonly route?: Route | undefined;
   /** Strings that no caller may read in an error or header: the credential, its parts, the host, and what a signer made of the key. */
   readonly secrets: string[];
   /** The credential and its parts to be masked in replies. */
@@ -78,7 +118,7 @@ export interface Plan {
 export type Addressed = Pick<Plan, "wire" | "dialect" | "target"> & { readonly endpoint: EndpointName };
 
 /**
- * How a request reaches the wire, one file in ways/ each: on OpenAI's own (`pass`, `media`), in a foreign format that client and upstream
+ * How a request reaches the wire, in ways/: on OpenAI's own (`pass`, `media`), in a foreign format that client and upstream
  * share (`native`), by way of the hub (`translate`), as texts for vectors (`embeddings`), as a text for pictures (`images`) or for speech
  * (`speech`), or as texts to be put in order (`rerank`).
  */
@@ -113,6 +153,8 @@ export interface Prepared {
   readonly headers: readonly string[];
   /** Replaces the plan's content type; undefined = JSON. */
   readonly contentType?: string;
+  /** What rules make of the headers, names and values in turn. */
+  readonly rehead?: (headers: readonly string[]) => string[];
   readonly handler: ResponseHandler;
   readonly dropped: readonly string[];
 }
@@ -176,3 +218,16 @@ export interface Trace {
 }
 
 export type Result = WholeReply | StreamReply | RelayFault;
+
+const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([
+  "chat",
+  "completions",
+  "messages",
+  "generate",
+  "responses",
+]);
+
+/** Whether an endpoint is one of the text formats that can be translated for every wire. */
+export function isGeneration(endpoint: EndpointName): endpoint is GenerationEndpoint {
+  return GENERATIONS.has(endpoint);
+}

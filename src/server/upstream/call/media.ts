@@ -1,7 +1,7 @@
 // Inlines media that a request gives by URL, for wires that take inline media only. The URL comes from a caller: it is fetched from
 // public hosts only, without redirects, bounded in number, size, kind and time (requirements S05).
 import type { Egress } from "#server/egress/dispatcher.ts";
-import type { Flow, ReplyHeaders } from "#server/egress/send.ts";
+import type { Flow, ReplyHeaders, Route } from "#server/egress/send.ts";
 import { mediaTypeOf } from "#server/upstream/handlers/classify.ts";
 import { type HubPart, type HubRequest, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
 
@@ -15,7 +15,8 @@ const MEDIA_LIMIT = 16;
 const MEDIA_TYPES = /^(image|audio|video)\/|^application\/pdf$/;
 const WHAT = "messages[].content[]";
 
-type Fetcher = Pick<Egress, "send">;
+/** `route` is the channel's. */
+type Fetcher = Pick<Egress, "send"> & { readonly route?: Route | undefined };
 
 /** The bytes left for the media of this request. */
 interface Budget {
@@ -68,24 +69,27 @@ function fetchMedium(egress: Fetcher, address: string, budget: Budget): Promise<
       reject(new Unmappable(WHAT, "无法读取该地址的图片或文件"));
     };
     const timer = setTimeout(fail, TIMEOUT_MS);
-    flow = egress.send(orderFor(url), {
-      onStart(status: number, headers: ReplyHeaders) {
-        mime = mediaTypeOf(headers);
-        if (status !== 200 || !MEDIA_TYPES.test(mime)) fail();
+    flow = egress.send(
+      { ...orderFor(url), route: egress.route },
+      {
+        onStart(status: number, headers: ReplyHeaders) {
+          mime = mediaTypeOf(headers);
+          if (status !== 200 || !MEDIA_TYPES.test(mime)) fail();
+        },
+        onData(chunk: Buffer) {
+          if (isOver) return;
+          bytes += chunk.length;
+          budget.bytes -= chunk.length;
+          if (bytes > ONE_LIMIT_BYTES || budget.bytes < 0) fail();
+          else chunks.push(chunk);
+        },
+        onEnd() {
+          clearTimeout(timer);
+          resolve({ kind: "data", mime, base64: Buffer.concat(chunks).toString("base64") });
+        },
+        onFault: fail,
       },
-      onData(chunk: Buffer) {
-        if (isOver) return;
-        bytes += chunk.length;
-        budget.bytes -= chunk.length;
-        if (bytes > ONE_LIMIT_BYTES || budget.bytes < 0) fail();
-        else chunks.push(chunk);
-      },
-      onEnd() {
-        clearTimeout(timer);
-        resolve({ kind: "data", mime, base64: Buffer.concat(chunks).toString("base64") });
-      },
-      onFault: fail,
-    });
+    );
   });
 }
 

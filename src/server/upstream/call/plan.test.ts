@@ -302,15 +302,6 @@ describe("a plan", () => {
     expect(takes({ ...azure, other: "2024-10-21" })).toBe(true);
     expect(takes({ ...azure, other: "v1" })).toBe(true);
   });
-
-  it("opens a loopback port only for a provider whose default address is there", () => {
-    const port = (shape: Shape) => {
-      const plan = planOf(shape);
-      return plan.kind === "plan" ? plan.loopbackPort : undefined;
-    };
-    expect(port({ slug: "ollama", baseUrl: "http://localhost:11434/v1" })).toBe(11_434);
-    expect(port({ slug: "openai", baseUrl: "http://localhost:11434" })).toBeUndefined();
-  });
 });
 
 it("calls a model by the name its wire has for it", () => {

@@ -1,36 +1,35 @@
 // Turns a channel, an endpoint and a model into everything that is the same for each of their calls: wire, pass-through or translation,
-// address, headers, edits. Cached per channel object, so that the hot path builds none of it.
+// address, headers, edits. Cached per channel object, so that the hot path builds none of it. Decides which requests use another format
+// than the plan begins with.
 import {
   type EndpointName,
   editsFor,
-  type Provider,
+  modelEdits,
   type Quirks,
   type Wire,
   wireOf,
 } from "#contract/provider.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
-import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
+import { clients } from "#server/upstream/clients/index.ts";
+import { toolBook } from "#server/upstream/clients/responses-tools.ts";
 import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { canaryOf } from "#server/upstream/errors/mask.ts";
 import { isTask } from "#server/upstream/handlers/media.ts";
+import { type Effort, effortOf, effortWord } from "#server/upstream/hub/request.ts";
+import { readMember } from "#server/upstream/json/object.ts";
 import { keyFault, signerFor } from "#server/upstream/signers/index.ts";
 import { type Signer, secretsOf } from "#server/upstream/signers/signer.ts";
-import type { Plan, UpstreamTarget, Way } from "./call.ts";
-import { splitEffort } from "./effort-name.ts";
-import { isGeneration } from "./generation.ts";
-import { responsesWire } from "./responses-switch.ts";
-import { embeddingsWay } from "./ways/embeddings.ts";
-import { imagesWay } from "./ways/images.ts";
+import { valuesOf } from "./body.ts";
+import { type Call, isGeneration, type Plan, type UpstreamTarget, type Way } from "./call.ts";
 import { mediaWay } from "./ways/media.ts";
 import { nativeWay } from "./ways/native.ts";
 import { passWay } from "./ways/pass.ts";
-import { rerankWay } from "./ways/rerank.ts";
-import { speechWay } from "./ways/speech.ts";
 import { translateWay } from "./ways/translate.ts";
+import { embeddingsWay, imagesWay, rerankWay, speechWay } from "./ways/whole.ts";
 
-export interface PlanKey {
+interface PlanKey {
   readonly endpoint: EndpointName;
   /** Upstream name, after the model mapping. */
   readonly model: string;
@@ -55,27 +54,30 @@ const absences = new WeakMap<UpstreamTarget, Set<EndpointName>>();
 
 /** Until the channel changes, its calls of this format are translated. */
 export function noteAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
-  const known = absences.get(target) ?? new Set();
-  absences.set(target, known.add(endpoint));
+  const owner = target.base ?? target;
+  const known = absences.get(owner) ?? new Set();
+  absences.set(owner, known.add(endpoint));
 }
 
 /** The wire's own format failed too, so the absence proves nothing. */
 export function forgetAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
-  absences.get(target)?.delete(endpoint);
+  absences.get(target.base ?? target)?.delete(endpoint);
 }
 
 /** Finds or makes the plan of a call; a channel that cannot serve it is a fault that allows failover to another channel. */
 export function planCall(target: UpstreamTarget, key: PlanKey, optionText: OptionText): Plan | RelayFault {
-  let known = plans.get(target);
+  const owner = target.base ?? target;
+  let known = plans.get(owner);
   if (known === undefined || known.size >= PLANS_PER_CHANNEL) {
     known = new Map();
-    plans.set(target, known);
+    plans.set(owner, known);
   }
-  const absent = absences.get(target);
+  const absent = absences.get(owner);
   const isAbsent = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
   const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
   const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}`;
-  const name = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
+  const usual = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
+  const name = target.base === undefined ? usual : `${target.keyId} ${usual}`;
   let plan = known.get(name);
   if (plan === undefined) {
     plan = makePlan(target, { ...key, isAbsent, isBeyondChat }, optionText);
@@ -90,7 +92,7 @@ function makePlan(
   planKey: PlanKey & { readonly isAbsent: boolean },
   optionText: OptionText,
 ): Plan | RelayFault {
-  const { provider, key } = channel;
+  const { key } = channel;
   const { endpoint, isStream, isAbsent } = planKey;
   const { wire, beside } = wireFor(channel, planKey);
   const { model, effort } = splitEffort(wire.quirks, modelOn(wire, planKey.model));
@@ -134,7 +136,7 @@ function makePlan(
     edits: editsFor(wire.quirks, model),
     effort,
     takesStreamOptions: dialect.takesStreamOptions?.(wire, target) ?? false,
-    loopbackPort: loopbackPortOf(provider),
+    route: channel.route,
     secrets: [...secretsOf(key), url.host, url.hostname],
     credentials: secretsOf(key)
       .filter((secret) => secret.length >= 8)
@@ -223,9 +225,91 @@ function headersOf(signed: readonly string[], quirks: Quirks | undefined, option
   return headers;
 }
 
-/** A provider whose own default address is this machine may be reached there, at that port (requirements S04). */
-function loopbackPortOf(provider: Provider): number | undefined {
-  if (!URL.canParse(provider.baseUrl)) return undefined;
-  const url = new URL(provider.baseUrl);
-  return isLoopbackHost(hostOf(url)) ? portOf(url) : undefined;
+interface Wish {
+  readonly hasTools: boolean;
+  readonly effort: Effort | undefined;
+}
+
+type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream">;
+
+const BEYOND_CHAT = { isBeyondChat: true } as const;
+const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
+
+/**
+ * Whether a request would be refused in the format its plan begins with, and accepted in the other one: OpenAI's newer models refuse in
+ * Chat tools together with reasoning, and the effort `max`; other vendors' Responses refuse tools that their chat takes as functions.
+ */
+export function beyond(asked: Asked): typeof BEYOND_CHAT | typeof BEYOND_RESPONSES | undefined {
+  if (asked.endpoint === "responses") return isBeyondResponses(asked) ? BEYOND_RESPONSES : undefined;
+  return isBeyondChat(asked) ? BEYOND_CHAT : undefined;
+}
+
+/** Whether the request has tool types that this vendor's own Responses do not know. */
+function isBeyondResponses({ target, body, model }: Asked): boolean {
+  const rule = target.provider.quirks?.functionToolsOnly;
+  if (rule === undefined || rule.but.some((prefix) => model.startsWith(prefix))) return false;
+  try {
+    const { tools, namespaced, builtIns } = toolBook(valuesOf(body));
+    return namespaced.size > 0 || builtIns.size > 0 || tools.some(({ kind }) => kind === "custom");
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the model would refuse a request in Chat that it takes in Responses. Source: decision 032. */
+function isBeyondChat(asked: Asked): boolean {
+  const { quirks } = asked.target.provider;
+  const rules = quirks?.forModels && modelEdits(quirks, asked.model);
+  const wish = rules?.chatToolsAt && wishOf(asked);
+  if (wish === undefined) return false;
+  const effort = splitEffort(quirks, asked.model).effort ?? wish.effort;
+  if (effort === "max" && rules?.noMaxInChat === true) return true;
+  return wish.hasTools && rules?.chatToolsAt?.includes(effort ?? "") === false;
+}
+
+/** undefined = the endpoint is never sent as Chat, or the request cannot be parsed. */
+function wishOf({ endpoint, body, model, isStream }: Asked): Wish | undefined {
+  if (endpoint === "chat") {
+    const said = (name: string) => readMember(body.bytes, body.object, name);
+    const isFilled = (list: unknown) => Array.isArray(list) && list.length > 0;
+    const hasTools = isFilled(said("tools")) || isFilled(said("functions"));
+    return { hasTools, effort: effortOf(said("reasoning_effort")) };
+  }
+  if (endpoint !== "messages" && endpoint !== "generate") return undefined;
+  try {
+    const { tools = [], reasoning } = clients[endpoint].parse(valuesOf(body), { model, isStream });
+    return { hasTools: tools.length > 0, effort: reasoning?.effort ?? (reasoning && effortWord(reasoning)) };
+  } catch {
+    // A request that cannot be parsed is refused when it is encoded.
+    return undefined;
+  }
+}
+
+/** The Responses path as a wire of its own; undefined = there is none. */
+function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefined {
+  if (paths.responses === undefined) return undefined;
+  const { effortInName } = quirks ?? {};
+  return {
+    ...wire,
+    dialect: "responses",
+    paths: { chat: paths.responses },
+    quirks: {
+      dropFields: ["temperature", "top_p"],
+      ...(effortInName !== undefined && { effortInName }),
+    },
+  };
+}
+
+/** `gpt-5.1-codex-max` is a name of its own. */
+const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh|(?<!-codex-)max)$/;
+
+/** Takes the effort off a model's name (`gpt-5-high`) where a row says that names may have one. Source: vendors/openai-reasoning. */
+function splitEffort(
+  quirks: Quirks | undefined,
+  model: string,
+): { readonly model: string; readonly effort: Effort | undefined } {
+  if (quirks?.effortInName?.some((prefix) => model.startsWith(prefix)) !== true)
+    return { model, effort: undefined };
+  const effort = effortOf(EFFORT_IN_NAME.exec(model)?.[1]);
+  return effort === undefined ? { model, effort } : { model: model.slice(0, -effort.length - 1), effort };
 }

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { ResponseHandler, StreamObserver } from "#server/upstream/handlers/handler.ts";
 import { PassThroughHandler } from "#server/upstream/handlers/pass-through.ts";
-import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
 import { SseReader } from "#server/upstream/hub/sse.ts";
+import { UsageObserver } from "#server/upstream/usage.ts";
 import type { Result } from "./call.ts";
 import { Receiver } from "./receive.ts";
 

@@ -10,7 +10,8 @@ import {
   unreadableFault,
 } from "#server/upstream/errors/fault.ts";
 import { type Canary, maskSecrets } from "#server/upstream/errors/mask.ts";
-import { errorIn, isCoded, mediaTypeOf } from "#server/upstream/handlers/classify.ts";
+import { errorIn, isCoded, judgedEvent, mediaTypeOf } from "#server/upstream/handlers/classify.ts";
+import { PassedEvents } from "#server/upstream/handlers/events.ts";
 import type {
   EventAction,
   EventReader,
@@ -19,12 +20,10 @@ import type {
   StreamObserver,
   Whole,
 } from "#server/upstream/handlers/handler.ts";
-import { judgedEvent } from "#server/upstream/handlers/judged.ts";
-import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { UsageObserver } from "#server/upstream/usage.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
-import { PassedEvents } from "./passed-events.ts";
 
 export interface ReceiverOptions {
   /** The client wants a stream. */

@@ -3,8 +3,15 @@
 import type { HubChunk, HubReply } from "#server/upstream/hub/reply.ts";
 import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import type { ClientDialect, ParseContext, RenderContext, StreamRenderer } from "./client.ts";
-import { numberIn, textIn, textsIn } from "./read.ts";
+import {
+  type ClientDialect,
+  numberIn,
+  type ParseContext,
+  type RenderContext,
+  type StreamRenderer,
+  textIn,
+  textsIn,
+} from "./client.ts";
 
 /** Members that are read, or that do not affect the answer. */
 const KNOWN = new Set(

@@ -5,7 +5,7 @@ import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 import { generate } from "./generate.ts";
-import { jsonSchema } from "./generate-schema.ts";
+import { jsonSchema } from "./generate-fields.ts";
 
 const hi = { contents: [{ role: "user", parts: [{ text: "hi" }] }] };
 

@@ -3,12 +3,9 @@ import type { GenerationEndpoint } from "#contract/provider.ts";
 import { chat } from "./chat.ts";
 import type { ClientDialect, NativeFormat } from "./client.ts";
 import { completions } from "./completions.ts";
-import { generate } from "./generate.ts";
-import { generateNative } from "./generate-native.ts";
-import { messages } from "./messages.ts";
-import { messagesNative } from "./messages-native.ts";
-import { responses } from "./responses.ts";
-import { responsesNative } from "./responses-native.ts";
+import { generate, generateNative } from "./generate.ts";
+import { messages, messagesNative } from "./messages.ts";
+import { responses, responsesNative } from "./responses.ts";
 
 export const clients: Readonly<Record<GenerationEndpoint, ClientDialect>> = {
   chat,

@@ -9,7 +9,7 @@ import {
   Unmappable,
 } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
-import { cacheMark } from "./read.ts";
+import { cacheMark } from "./client.ts";
 
 /** Claude Code's attribution; only Anthropic removes it itself. Source: vendors/claude-code. */
 const ATTRIBUTION = "x-anthropic-billing-header:";

@@ -5,8 +5,7 @@ import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import type { RenderContext } from "./client.ts";
-import { messages } from "./messages.ts";
-import { messagesNative } from "./messages-native.ts";
+import { messages, messagesNative } from "./messages.ts";
 
 const context: RenderContext = {
   model: "claude-opus-5",

@@ -3,7 +3,7 @@
 
 import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
-import { cacheMark } from "./read.ts";
+import { cacheMark } from "./client.ts";
 
 const text = { type: "string" } as const;
 const count = { type: "integer" } as const;

@@ -1,6 +1,7 @@
 // Anthropic Messages as a client format: parses requests into the hub, renders replies from it (vendors/claude-messages, requirements
 // T18.3, T18.4).
 
+import { errorIn, isZero, openAiUsage } from "#server/upstream/dialects/anthropic-reply.ts";
 import {
   type Effort,
   type HubFormat,
@@ -10,12 +11,17 @@ import {
   Unmappable,
 } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
-import type { ClientDialect, ParseContext } from "./client.ts";
+import {
+  type ClientDialect,
+  type NativeFormat,
+  type NativeNews,
+  numberIn,
+  type ParseContext,
+} from "./client.ts";
 import { parseHistory } from "./messages-history.ts";
 import { renderMessage } from "./messages-reply.ts";
 import { MessagesRenderer } from "./messages-stream.ts";
 import { parseToolChoice, parseTools } from "./messages-tools.ts";
-import { numberIn } from "./read.ts";
 
 export const messages: ClientDialect = {
   parse: parseMessages,
@@ -139,4 +145,61 @@ function isClosed(schema: JsonRecord): boolean {
     const inner = asObject(part);
     return inner === undefined || isClosed(inner);
   });
+}
+
+// Anthropic Messages between a client and an upstream that both speak it: how the passing bytes are observed (vendors/claude-messages).
+
+export const messagesNative: NativeFormat = {
+  name: "messages",
+  keys: {
+    text: ["text", "thinking", "partial_json"],
+    finish: ["stop_reason"],
+    usage: ["usage"],
+    error: ["error"],
+  },
+  // message_stop and content_block_stop; a short delta is parsed in vain.
+  shortBytes: 48,
+  holdsFinish: false,
+  lastEvent: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+  news,
+  calls: (body) => asList(body["content"]).map(callIn).join(""),
+  isReply: (body) => body["type"] === "message" || Array.isArray(body["content"]),
+  usage: (raw) => openAiUsage(raw) ?? {},
+};
+
+/** The answer to a count of tokens: a number, no reply. Source: vendors/claude-count. */
+export const messagesCount: NativeFormat = {
+  ...messagesNative,
+  isReply: (body) => typeof body["input_tokens"] === "number",
+};
+
+function callIn(block: unknown): string {
+  const input = asObject(block)?.["input"];
+  return input === undefined ? "" : JSON.stringify(input);
+}
+
+function news(event: JsonRecord): NativeNews {
+  switch (event["type"]) {
+    case "message_start":
+      return { usage: asObject(asObject(event["message"])?.["usage"]) };
+    case "message_delta":
+      return {
+        usage: withoutZeros(asObject(event["usage"])),
+        isFinish: typeof asObject(event["delta"])?.["stop_reason"] === "string",
+      };
+    case "message_stop":
+      return { isFinish: true, isEnd: true };
+    case "message":
+      return { usage: asObject(event["usage"]) };
+    default: {
+      const error = errorIn(event);
+      return error === undefined ? { usage: asObject(event["usage"]) } : { error };
+    }
+  }
+}
+
+/** A zero never overwrites what message_start reported: vendors repeat the object with its input counts empty (vendors/claude-events). */
+function withoutZeros(usage: JsonRecord | undefined): JsonRecord | undefined {
+  if (usage === undefined) return undefined;
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => !isZero(value)));
 }

@@ -11,7 +11,7 @@ import {
   Unmappable,
 } from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
-import { objectsIn, textIn } from "./read.ts";
+import { objectsIn, textIn } from "./client.ts";
 import { ADDED_TOOLS, callOfItem, FOUND_TOOLS, foundTools, isHostedSearch } from "./responses-tools.ts";
 
 /** Prefix of texts that OpenAI has encrypted. */

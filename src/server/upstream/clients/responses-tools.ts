@@ -1,10 +1,14 @@
 // Tools of the Responses format → the hub, and their calls back (requirements T18.5): functions are flat, custom tools take text, OpenAI's
 // shell and patch tools become functions with a fixed schema, namespaces are flattened.
 
-import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub/request.ts";
-import { Unmappable } from "#server/upstream/hub/request.ts";
+import {
+  type HubTool,
+  type HubToolCall,
+  type HubToolChoice,
+  Unmappable,
+} from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
-import { flagIn, objectsIn, textIn } from "./read.ts";
+import { flagIn, objectsIn, textIn } from "./client.ts";
 
 /** A tool that OpenAI's models know by its type: a function for other models, with calls in the client's format. */
 interface BuiltIn {

@@ -12,8 +12,7 @@ import {
   type JsonRecord,
   readJson,
 } from "#server/upstream/json/values.ts";
-import { encodeRequest, isMultimodal } from "./ali-request.ts";
-import { aliImages, aliRerank } from "./ali-tasks.ts";
+import { aliImages, aliRerank, encodeRequest, isMultimodal } from "./ali-request.ts";
 import type {
   DecodeContext,
   Dialect,

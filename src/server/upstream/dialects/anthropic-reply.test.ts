@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
-import { laterUsage, openAiUsage } from "./anthropic-usage.ts";
+import { decodeMessage, errorIn, laterUsage, MessageDecoder, openAiUsage } from "./anthropic-reply.ts";
 
 function whole(body: JsonRecord): readonly HubChunk[] {
   const found = decodeMessage(body);

@@ -12,8 +12,7 @@ import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.
 import { splitSuffix, traitsOf } from "./anthropic-model.ts";
 import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
 import { type Settings, settingsOf } from "./anthropic-settings.ts";
-import { toolsOf } from "./anthropic-tools.ts";
-import { turnsOf } from "./anthropic-turns.ts";
+import { toolsOf, turnsOf } from "./anthropic-turns.ts";
 import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 
 export const BETA_HEADER = "anthropic-beta";

@@ -3,7 +3,25 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readUsage } from "#server/upstream/usage.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";
+
+/**
+ * Bytes between the cuts of one reading: each boundary is cut once, some dozens at a time; the soak cuts each alone. Odd, so that the cuts
+ * of one reading fall at different places of what repeats.
+ */
+const APART_BYTES = rounds(61, Infinity);
+
+/** Sets of cuts that together are all boundaries of so many bytes. */
+function allCuts(length: number): number[][] {
+  const sets: number[][] = [];
+  for (let first = 1; first < Math.min(length, APART_BYTES + 1); first += 1) {
+    const cuts: number[] = [];
+    for (let cut = first; cut < length; cut += APART_BYTES) cuts.push(cut);
+    sets.push(cuts);
+  }
+  return sets;
+}
 
 const BOUNDS = { promptTokens: 1e6, completionTokens: 1e6 };
 const fixtures = loadFixtures();
@@ -53,8 +71,8 @@ describe.each(fixtures)("$name", (fixture) => {
   it("does so at any chunk boundaries", async () => {
     const whole = await playFixture(fixture);
     check(fixture, whole);
-    for (let cut = 1; cut < fixture.reply.length; cut += 1) {
-      const run = await playFixture(fixture, { cuts: [cut] });
+    for (const cuts of allCuts(fixture.reply.length)) {
+      const run = await playFixture(fixture, { cuts });
       // Some hundred thousand boundaries: an equal result needs no second check.
       if (!isDeepStrictEqual(told(run), told(whole))) check(fixture, run);
     }

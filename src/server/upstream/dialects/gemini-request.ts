@@ -3,11 +3,10 @@
 import { type HubFormat, type HubRequest, ToolNames, Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { EncodeContext, Encoded } from "./dialect.ts";
-import { conversation } from "./gemini-contents.ts";
+import { conversation, toolBox } from "./gemini-contents.ts";
 import { extrasOf } from "./gemini-extras.ts";
 import { cleanSchema } from "./gemini-schema.ts";
 import { isSelfWilled, thinkingConfig } from "./gemini-thinking.ts";
-import { toolBox } from "./gemini-tools.ts";
 
 /** One API's five categories; the operator of an upstream key is responsible for its use. */
 const SAFETY_SETTINGS = [

@@ -5,8 +5,11 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { messageOf, signalsOf, titleOf } from "./message.ts";
 import { redact, redactObject } from "./redact.ts";
 
-/** What a failure counts against: `credential` and `channel` affect the channel's health, `none` affects nothing. */
-export type Blame = "none" | "channel" | "credential";
+/**
+ * What a failure counts against: `credential` and `channel` affect the channel's health, `none` affects nothing, and `proxy` was counted
+ * against the outbound proxy where it happened.
+ */
+export type Blame = "none" | "channel" | "credential" | "proxy";
 
 export interface RelayFault {
   readonly kind: "fault";
@@ -111,6 +114,22 @@ const EGRESS_MESSAGES: Readonly<Record<EgressFault["code"], readonly [status: nu
   idle: [504, "上游响应中断超时"],
   protocol: [502, "上游返回了无法识别的响应"],
   aborted: [499, "请求已取消"],
+  // That there is a proxy is the operator's secret (requirements R19).
+  proxy_unreachable: [502, "无法连接上游"],
+  proxy_auth: [502, "无法连接上游"],
+  proxy_refused: [502, "无法连接上游"],
+  proxy_target: [502, "无法连接上游"],
+  proxy_protocol: [502, "无法连接上游"],
+};
+
+/** What administrators are told of a proxy's failure. */
+const PROXY_WORDS: Readonly<Partial<Record<EgressFault["code"], string>>> = {
+  proxy_unreachable: "代理：无法连接",
+  proxy_auth: "代理：用户名或密码被拒绝",
+  proxy_refused: "代理：拒绝连接该地址",
+  proxy_target: "代理：连不上该地址",
+  proxy_protocol: "代理：应答无法识别",
+  tls: "代理：与上游的安全连接被替换或损坏",
 };
 
 /** A network failure. The caller is told the kind, the logger the address. */
@@ -123,8 +142,9 @@ export function networkFault(fault: EgressFault): RelayFault {
     publicMessage,
     type: "upstream_error",
     retry: fault.code !== "aborted",
-    blame: fault.code === "aborted" ? "none" : "channel",
+    blame: fault.code === "aborted" ? "none" : fault.isProxy === true ? "proxy" : "channel",
     detail: `${fault.code}: ${fault.detail}`,
+    words: (fault.isProxy === true && PROXY_WORDS[fault.code]) || "",
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Quirks } from "#contract/providers.ts";
 import { SseReader } from "#server/upstream/hub/sse.ts";
-import { ChatStreamObserver, wholeAsEvents } from "./chat-stream.ts";
+import { ChatStreamObserver, wholeAsEvents } from "./pass-through.ts";
 
 function follow(quirks: Quirks | undefined, ...payloads: readonly unknown[]) {
   const observer = new ChatStreamObserver({

@@ -1,6 +1,10 @@
-// Decides whether a body with status 200 is a reply, an error, or neither (requirements R11, R12, T21.2). Pure.
+// Decides whether a body with status 200, or the first event of a stream, is a reply, an error, or neither (requirements R11, R12,
+// T21.2). Pure.
+
+import type { GenerationEndpoint } from "#contract/provider.ts";
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
+import type { StreamFormat } from "#server/upstream/clients/client.ts";
 import {
   type RelayFault,
   statusFault,
@@ -10,9 +14,10 @@ import {
 } from "#server/upstream/errors/fault.ts";
 import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
 import { failedFinish } from "#server/upstream/hub/chat-reply.ts";
-import type { SseEvent } from "#server/upstream/hub/sse.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { fieldOf, type SseEvent } from "#server/upstream/hub/sse.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import type { EventAction, ResponseHandler, StreamObserver } from "./handler.ts";
 
 /** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that are read. */
 const PARSE_LIMIT_BYTES = 64 * 1024;
@@ -107,7 +112,7 @@ function isPing({ data, dataStart, dataEnd }: SseEvent): boolean {
 /** An error that came with status 200, whole or as one stream event; undefined = none. */
 export function errorIn200(reply: JsonRecord, { quirks, secrets }: ReplyContext): RelayFault | undefined {
   const code = refusalCode(reply, quirks?.errorIn200);
-  const word = code === undefined ? failedFinish(reply, quirks) : undefined;
+  const word = code === undefined && quirks?.ownWords === true ? failedFinish(reply) : undefined;
   if (word !== undefined)
     return wireFault({ status: 502, message: "上游生成中断", code: word, type: "upstream_error" }, secrets);
   if (code === undefined) return undefined;
@@ -154,4 +159,74 @@ const TEXT_LENGTH = 4_096;
 export function errorIn(body: Buffer): Pick<UpstreamError, "body" | "text"> {
   const json = parse(body);
   return { body: Array.isArray(json) ? json[0] : json, text: body.toString().slice(0, TEXT_LENGTH) };
+}
+
+type Recognise = (event: JsonRecord) => boolean;
+
+/** A chunk has choices, usage, or at least its object type: content filter results and usage may come without the rest. */
+const isChunk: Recognise = ({ choices, usage, object }) =>
+  Array.isArray(choices) ||
+  asObject(usage) !== undefined ||
+  (typeof object === "string" && /^(chat\.completion|text_completion)/.test(object));
+
+const PIECES: Readonly<Record<GenerationEndpoint, Recognise>> = {
+  chat: isChunk,
+  completions: isChunk,
+  messages: ({ type }) => typeof type === "string" && /^(message|content_block)_/.test(type),
+  responses: ({ type }) =>
+    typeof type === "string" && type.startsWith("response.") && type !== "response.failed",
+  generate: (event) =>
+    ["candidates", "promptFeedback", "usageMetadata", "responseId"].some((name) => name in event),
+};
+
+/** Events of images and audio: OpenAI's types contain a dot, other vendors' events have a payload member. */
+const isTaskEvent: Recognise = (event) => {
+  const { type } = event;
+  const isNamed = typeof type === "string" && type.includes(".") && !type.endsWith(".failed");
+  return isNamed || ["data", "text", "delta", "choices", "usage", "audio"].some((name) => name in event);
+};
+
+/** Event names of chunks and errors; other names report the workflow behind an answer (FastGPT). */
+const NAMES_OF_CHUNKS: ReadonlySet<string> = new Set(["", "message", "error"]);
+
+/**
+ * The error in the first event of a stream in this format; undefined = it is part of an answer. An error is read like the body of an
+ * error status: redacted, and failover to another channel is possible.
+ */
+export function errorAtFirst(
+  event: SseEvent,
+  format: StreamFormat,
+): Omit<UpstreamError, "secrets"> | undefined {
+  const { data, dataStart, dataEnd } = event;
+  const isPiece = format === "task" ? isTaskEvent : PIECES[format];
+  if (isPiece === isChunk && !NAMES_OF_CHUNKS.has(fieldOf(event, "event"))) return undefined;
+  const told = errorIn(Buffer.from(data.subarray(dataStart, dataEnd)));
+  const body = asObject(told.body);
+  if (body !== undefined && isPiece(body)) return undefined;
+  return { status: statusIn(body ?? {}), ...told, retryAfterMs: 0 };
+}
+
+/** The status that the error would have had: such errors often repeat it as their code. */
+function statusIn(body: JsonRecord): number {
+  const { code, type, status } = body;
+  const told = toldStatus(code, type);
+  if (told !== undefined) return told;
+  const number = [code, status].map(Number).find((one) => Number.isInteger(one) && one >= 400 && one <= 599);
+  return number ?? 502;
+}
+
+/** The action for an event: its observer decides, except that the first one may be an error in a form the observer does not know. */
+export function judgedEvent(
+  handler: ResponseHandler,
+  observer: StreamObserver,
+  event: SseEvent,
+): EventAction {
+  const isBegun = observer.events > 0;
+  const action = observer.take(event);
+  if (isBegun || observer.events === 0 || isFault(action)) return action;
+  return handler.first?.(event) ?? action;
+}
+
+function isFault(action: EventAction): action is RelayFault {
+  return typeof action === "object" && "kind" in action;
 }

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { dataText, fieldOf } from "#server/upstream/hub/sse.ts";
-import { AwsReader } from "./frames-aws.ts";
+import { AwsReader } from "./frames.ts";
 
 const VECTOR = Buffer.from(
   "000000870000004b87ea2bf30b3a6576656e742d747970650700056368756e6b0d3a636f6e74656e742d74" +

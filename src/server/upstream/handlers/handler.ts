@@ -1,5 +1,5 @@
 // How the response of one call becomes the client's reply: it passes through (pass-through.ts, native.ts, media.ts), is translated
-// (translate.ts), or is never streamed and rendered in OpenAI's format (whole.ts, speech.ts). Types only.
+// (translate.ts), or is never streamed and rendered in OpenAI's format (whole.ts). Types only.
 import type { Quirks } from "#contract/providers.ts";
 import type { RelayFault, UpstreamError } from "#server/upstream/errors/fault.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";

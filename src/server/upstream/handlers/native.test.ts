@@ -1,9 +1,9 @@
 // Streams that pass in their own format: the text, usage and end that are read from them.
 import { describe, expect, it } from "vitest";
 import type { NativeFormat } from "#server/upstream/clients/client.ts";
-import { generateNative } from "#server/upstream/clients/generate-native.ts";
-import { messagesNative } from "#server/upstream/clients/messages-native.ts";
-import { responsesNative } from "#server/upstream/clients/responses-native.ts";
+import { generateNative } from "#server/upstream/clients/generate.ts";
+import { messagesNative } from "#server/upstream/clients/messages.ts";
+import { responsesNative } from "#server/upstream/clients/responses.ts";
 import { NativeHandler } from "./native.ts";
 
 function observerAfter(format: NativeFormat, events: readonly object[]) {

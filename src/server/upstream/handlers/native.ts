@@ -12,11 +12,10 @@ import {
 } from "#server/upstream/errors/fault.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
-import { countEvent, parseObject } from "./classify.ts";
+import { type KeyTable, keyTable, Seen, UsageObserver } from "#server/upstream/usage.ts";
+import { countEvent, errorAtFirst, parseObject } from "./classify.ts";
 import { EventStreamHandler } from "./events.ts";
-import { errorAtFirst } from "./first-event.ts";
 import type { EventAction, ResponseHandler, StreamObserver, Whole } from "./handler.ts";
-import { type KeyTable, keyTable, Seen, UsageObserver } from "./usage-observer.ts";
 
 export interface NativeOptions {
   readonly format: NativeFormat;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Seen, UsageObserver } from "./usage-observer.ts";
+import { Seen, UsageObserver } from "#server/upstream/usage.ts";
 
 function listen(...payloads: readonly string[]): { observer: UsageObserver; seen: number[] } {
   const observer = new UsageObserver();

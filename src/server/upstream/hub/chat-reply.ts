@@ -3,7 +3,7 @@
 import type { Quirks } from "#contract/provider.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { ownCachedOf } from "#server/upstream/usage.ts";
-import { madeCallId } from "./call-ids.ts";
+import { madeCallId } from "./plain.ts";
 import type { FinishReason, HubChunk } from "./reply.ts";
 
 /** An error as the upstream reported it. */
@@ -235,9 +235,8 @@ export const FINISHES: Readonly<Record<string, FinishReason>> = {
 /** Finish reasons of a failed answer. */
 const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "network_error"]);
 
-/** The vendor's finish reason of a failed answer; undefined = no answer failed. */
-export function failedFinish(reply: JsonRecord, quirks: Quirks | undefined): string | undefined {
-  if (quirks?.ownWords !== true) return undefined;
+/** The finish reason of a failed answer, in the words of a vendor that has its own; undefined = no answer failed. */
+export function failedFinish(reply: JsonRecord): string | undefined {
   for (const choice of listOf(reply["choices"])) {
     const word = asObject(choice)?.["finish_reason"];
     if (typeof word === "string" && FAILED_FINISHES.has(word)) return word;
@@ -274,7 +273,7 @@ function chatError(body: JsonRecord, quirks: Quirks | undefined): ChatError | un
       type: textOr(object?.["type"], undefined) ?? "upstream_error",
     };
   }
-  const word = failedFinish(body, quirks);
+  const word = quirks?.ownWords === true ? failedFinish(body) : undefined;
   if (word !== undefined)
     return { kind: "error", status: 502, message: "上游生成中断", code: word, type: "upstream_error" };
   if (quirks?.errorIn200 === "base-resp") {

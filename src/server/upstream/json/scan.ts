@@ -1,23 +1,5 @@
-// Scans a JSON object's own members as byte spans, so that a body can be edited at one value and stay unchanged everywhere else, and only
-// the needed values are parsed. Accepts what JSON.parse accepts (RFC 8259), up to a limit of depth; it does not check that the bytes are
-// UTF-8.
-import { isAt, isFileName, isMediaName, usualName } from "./names.ts";
-
-/** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
-export interface Member {
-  readonly name: string;
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
-}
-
-/** An object's members and the span of the object itself, braces included. */
-export interface JsonObject {
-  readonly start: number;
-  readonly end: number;
-  readonly members: readonly Member[];
-}
+// Walks JSON in its bytes: where a value ends, whether it is well formed, and what texts and media it has. Accepts what JSON.parse accepts
+// (RFC 8259), up to a limit of depth; it does not check that the bytes are UTF-8.
 
 /** Optional statistics of a scan over all values. */
 export interface Tally {
@@ -49,22 +31,18 @@ export function newTally(): Tally {
   };
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const LOWER_F = 0x66;
-const LOWER_N = 0x6e;
-const LOWER_T = 0x74;
 const LOWER_U = 0x75;
 
-/** No real request is deeper or larger: such bodies are treated as malformed (requirements R05). */
+/** No real request is deeper, or has more of them: such bodies are treated as malformed (requirements R05). */
 const DEPTH_LIMIT = 512;
-const MEMBER_LIMIT = 2_000;
 /** A parsed empty list takes twenty times its two bytes. */
 const NEST_LIMIT = 200_000;
 
@@ -76,11 +54,11 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function isDigit(byte: number | undefined): boolean {
+export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-function skipBlanks(bytes: Uint8Array, from: number): number {
+export function skipBlanks(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && isBlank(bytes[at])) at += 1;
   return at;
@@ -92,7 +70,7 @@ const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /** The offset after the closing quote of the string that opens at `from`; -1 = malformed or truncated. */
-function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+export function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
   const end = bytes.length;
   let at = from + 1;
   while (at < end) {
@@ -170,7 +148,7 @@ function skipLiteral(bytes: Uint8Array, from: number): number {
 }
 
 /** The offset after the value that begins at `from`; -1 = malformed, truncated or too deep. */
-function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
+export function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
   const byte = bytes[from];
   if (byte === QUOTE) return skipText(bytes, from, tally);
   if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
@@ -251,106 +229,71 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
 }
 
-/** The text of a string literal's span, escapes decoded; undefined = not a string. */
-function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const usual = usualName(bytes, start, end);
-  if (usual !== undefined) return usual;
-  let text = "";
-  for (let at = start + 1; at < end - 1; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === BACKSLASH || byte > 0x7e) return readJson(bytes, start, end);
-    text += String.fromCharCode(byte);
+// Names that are recognized by their bytes: those of members that hold files, and those that most bodies have. The latter are interned: no
+// string is decoded for them, and equal names are the same string.
+
+interface Name {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** By length, so that most names are ruled out by one look-up. */
+type NameTable = readonly (readonly Name[] | undefined)[];
+
+/** Members with images, audio or files. Source: the parts of all formats' messages, vendors/openai-chat, vendors/claude-messages. */
+const MEDIA = tableOf([
+  ...["file", "image_url", "video_url", "input_audio", "source"],
+  ...["inlineData", "inline_data", "fileData", "file_data", "file_url"],
+]);
+
+/** Members with files in base64. */
+const FILES = tableOf(["data", "url", "image_url", "video_url", "file_data", "image"]);
+
+/** The member names of requests in all formats; a name that is missing here only costs a decoded string. */
+const USUAL = tableOf([
+  ...["model", "messages", "stream", "stream_options", "include_usage", "n", "best_of", "user", "metadata"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "temperature", "top_p", "top_k", "seed"],
+  ...["frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs", "stop"],
+  ...["tools", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort", "reasoning"],
+  ...["thinking", "verbosity", "store", "service_tier", "prompt_cache_key", "safety_identifier"],
+  ...["system", "stop_sequences", "input", "instructions", "text", "include", "truncation", "prompt"],
+  ...["contents", "generationConfig", "systemInstruction", "safetySettings", "toolConfig"],
+  ...["encoding_format", "dimensions", "query", "documents", "top_n", "size", "quality"],
+]);
+
+function tableOf(names: readonly string[]): NameTable {
+  const table: Name[][] = [];
+  for (const name of names) {
+    table[name.length] ??= [];
+    table[name.length]?.push({ name, bytes: Buffer.from(name) });
   }
-  return text;
+  return table;
 }
 
-function readJson(bytes: Uint8Array, start: number, end: number): string | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString());
-    return typeof value === "string" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** Whether the name in this span, quotes included, is one of images, audio or files. */
+function isMediaName(bytes: Uint8Array, start: number, end: number): boolean {
+  return nameIn(MEDIA, bytes, start, end) !== undefined;
 }
 
-/**
- * Finds the members of the object that opens at or after `from` (blanks skipped). Repeated names are all listed. undefined = there is no
- * object, or it is truncated or malformed anywhere inside.
- */
-export function objectAt(bytes: Uint8Array, from = 0, tally?: Tally): JsonObject | undefined {
-  const start = skipBlanks(bytes, from);
-  if (bytes[start] !== OPEN_BRACE) return undefined;
-  const members: Member[] = [];
-  let at = skipBlanks(bytes, start + 1);
-  if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
-  for (;;) {
-    const member = memberAt(bytes, at, tally);
-    if (member === undefined) return undefined;
-    members.push(member);
-    at = skipBlanks(bytes, member.valueEnd);
-    if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
-    if (bytes[at] !== COMMA || members.length >= MEMBER_LIMIT) return undefined;
-    at = skipBlanks(bytes, at + 1);
-  }
+/** Whether the name in this span, quotes included, is one of files in base64. */
+function isFileName(bytes: Uint8Array, start: number, end: number): boolean {
+  return nameIn(FILES, bytes, start, end) !== undefined;
 }
 
-function memberAt(bytes: Uint8Array, keyStart: number, tally: Tally | undefined): Member | undefined {
-  if (bytes[keyStart] !== QUOTE) return undefined;
-  const keyEnd = skipString(bytes, keyStart, tally);
-  if (keyEnd < 0) return undefined;
-  const colon = skipBlanks(bytes, keyEnd);
-  if (bytes[colon] !== COLON) return undefined;
-  const valueStart = skipBlanks(bytes, colon + 1);
-  if (tally !== undefined) tally.isFile = false;
-  const valueEnd = skipValue(bytes, valueStart, tally, 1);
-  const name = readName(bytes, keyStart, keyEnd);
-  if (valueEnd < 0 || name === undefined) return undefined;
-  return { name, keyStart, keyEnd, valueStart, valueEnd };
+/** The interned string of the name in this span, quotes included; undefined = another name, or one with escapes. */
+export function usualName(bytes: Uint8Array, start: number, end: number): string | undefined {
+  return nameIn(USUAL, bytes, start, end)?.name;
 }
 
-/** Like `objectAt`, for a whole text: nothing but blanks may follow the object. */
-export function wholeObject(bytes: Uint8Array, tally?: Tally): JsonObject | undefined {
-  const object = objectAt(bytes, 0, tally);
-  return object !== undefined && skipBlanks(bytes, object.end) === bytes.length ? object : undefined;
-}
-
-/** The value of a member; undefined = there is no such member. */
-export function readMember(bytes: Buffer, object: JsonObject, name: string): unknown {
-  const member = findMember(object, name);
-  if (member === undefined) return undefined;
-  const { valueStart, valueEnd } = member;
-  const first = bytes[valueStart];
-  if (first === LOWER_T) return true;
-  if (first === LOWER_F) return false;
-  if (first === LOWER_N) return null;
-  if (first === QUOTE) {
-    // A text without escapes needs no parser.
-    const text = bytes.toString("utf8", valueStart + 1, valueEnd - 1);
-    if (!text.includes("\\")) return text;
-  }
-  return smallNumber(bytes, valueStart, valueEnd) ?? JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
-}
-
-/** A whole number of up to this many digits is exact. */
-const EXACT_DIGITS = 15;
-
-/** The value of a number written in digits only; undefined = it has other characters, or too many digits. */
-function smallNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
-  if (end - start > EXACT_DIGITS) return undefined;
-  let value = 0;
-  for (let at = start; at < end; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (!isDigit(byte)) return undefined;
-    value = value * 10 + byte - 0x30;
-  }
-  return value;
-}
-
-/** Finds a member by name; the last one when a name is repeated, as JSON.parse does. */
-export function findMember(object: JsonObject, name: string): Member | undefined {
-  for (let index = object.members.length - 1; index >= 0; index -= 1) {
-    const member = object.members[index];
-    if (member?.name === name) return member;
-  }
+function nameIn(table: NameTable, bytes: Uint8Array, start: number, end: number): Name | undefined {
+  const candidates = table[end - start - 2];
+  if (candidates === undefined) return undefined;
+  for (const candidate of candidates) if (isAt(bytes, start + 1, candidate.bytes)) return candidate;
   return undefined;
+}
+
+/** Whether the bytes at this offset are this text. */
+function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
+  for (let index = 0; index < text.length; index += 1) if (bytes[start + index] !== text[index]) return false;
+  return true;
 }

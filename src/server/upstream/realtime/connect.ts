@@ -75,7 +75,7 @@ export async function openRealtime(
     headers: [...plan.headers.slice(bodyHeaders(plan)), ...call.passHeaders, ...signed.headers],
     handshakeTimeoutMs: HANDSHAKE_MS,
     maxMessageBytes: MAX_MESSAGE_BYTES,
-    loopbackPort: plan.loopbackPort,
+    route: plan.route,
   });
   call.cancellation.watch(opening.abort);
   const result = await opening.result;

@@ -1,9 +1,8 @@
 // Amazon's Signature Version 4 for Bedrock, or its API keys. Source: vendors/bedrock; AWS "Signing AWS API requests".
 import { awsKeyOf } from "#contract/provider-key.ts";
 import { hmacSha256, sha256Hex } from "#server/secrets.ts";
-import { invalidKey } from "./invalid-key.ts";
 import { checkHeaderText } from "./plain.ts";
-import type { CallSigner, SignRequest } from "./signer.ts";
+import { type CallSigner, invalidKey, type SignRequest } from "./signer.ts";
 
 const SERVICE = "bedrock";
 

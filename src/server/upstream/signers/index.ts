@@ -2,14 +2,21 @@
 import type { EndpointName, SignerName } from "#contract/providers.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { awsSigv4 } from "./aws.ts";
-import { baiduToken } from "./baidu.ts";
-import { invalidKey } from "./invalid-key.ts";
-import { azureKey, bearer, bearerAndXApiKey, bearerAppId, googKey, xApiKey, xunfeiPair } from "./plain.ts";
-import type { Signer } from "./signer.ts";
+import {
+  azureKey,
+  baiduToken,
+  bearer,
+  bearerAndXApiKey,
+  bearerAppId,
+  googKey,
+  xApiKey,
+  xunfeiPair,
+  xunfeiUrl,
+  zhipuJwt,
+} from "./plain.ts";
+import { invalidKey, type Signer } from "./signer.ts";
 import { tencentTc3 } from "./tencent.ts";
 import { vertex } from "./vertex.ts";
-import { xunfeiUrl } from "./xunfei.ts";
-import { zhipuJwt } from "./zhipu.ts";
 
 export const signers: Readonly<Record<SignerName, Signer>> = {
   bearer,

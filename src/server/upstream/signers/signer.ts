@@ -1,6 +1,8 @@
 // The interface of a signer: it turns a channel's key into the credential of a call. Knows no channel, no storage, no user.
 import { cleanKey, isAwsRegion, serviceAccountOf } from "#contract/provider-key.ts";
-import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { SignerName } from "#contract/providers.ts";
+import type { Route } from "#server/egress/send.ts";
+import { channelFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenCache } from "./token-cache.ts";
 
 /** The request as it will be sent, without the credential. */
@@ -25,7 +27,7 @@ export interface Signed {
 }
 
 /** Whether a key has the form its kind needs; undefined = fine, else Chinese text for the form. Never echoes the key. */
-export type KeyCheck = (key: string) => string | undefined;
+type KeyCheck = (key: string) => string | undefined;
 
 /** The same for every call with this key: cached in the channel's plan. */
 export interface FixedSigner {
@@ -55,6 +57,8 @@ export type Signer = FixedSigner | CallSigner;
 
 export interface SignTools {
   readonly tokens: TokenCache;
+  /** The channel's: an exchange leaves where its calls do. */
+  readonly route?: Route | undefined;
 }
 
 /** A secret, and its form in a query. */
@@ -84,4 +88,13 @@ export function secretsOf(key: string): string[] {
     .map((part) => part.trim())
     .filter((part) => part.length >= 8 && !isAwsRegion(part));
   return parts.length === 1 && parts[0] === credential ? [credential] : [credential, ...parts];
+}
+
+/** Another channel may serve; no request is sent, the channel's health does not change, the fault is logged (requirements T2.4). */
+export function invalidKey(name: SignerName): RelayFault {
+  return channelFault(
+    "invalid_channel_key",
+    "渠道密钥格式有误，请联系管理员",
+    `signer ${name}: the key has a wrong form`,
+  );
 }

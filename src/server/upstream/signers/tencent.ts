@@ -1,9 +1,8 @@
 // Tencent Cloud's TC3-HMAC-SHA256 for the Hunyuan service. Source: vendors/tencent-tc3.
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { hmacSha256, sha256Hex } from "#server/secrets.ts";
-import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
-import type { CallSigner, SignRequest } from "./signer.ts";
+import { type CallSigner, invalidKey, type SignRequest } from "./signer.ts";
 
 const SERVICE = "hunyuan";
 const VERSION = "2023-09-01";

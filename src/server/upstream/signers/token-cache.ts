@@ -2,6 +2,7 @@
 // calls, refreshed before its end, bounded. It belongs to this process: losing it costs one exchange.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { fetchJson, type JsonResult } from "#server/egress/fetch-json.ts";
+import type { Route } from "#server/egress/send.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import {
@@ -27,6 +28,8 @@ export interface TokenSource {
 }
 
 export interface ExchangedSource extends TokenSource {
+  /** Where the small call leaves. */
+  readonly route?: Route | undefined;
   /** Builds the small call that returns the token; used only for an exchange. A fault = it cannot be built. */
   request(): ExchangeRequest | RelayFault;
 }
@@ -152,7 +155,7 @@ class Tokens implements TokenCache {
 
   async #ask(entry: Entry, source: ExchangedSource): Promise<string | RelayFault> {
     const { egress, now } = this.#parts;
-    const result = await exchange(egress, source.request());
+    const result = await exchange(egress, source);
     entry.pending = undefined;
     const nowMs = now();
     if ("kind" in result) {
@@ -180,13 +183,16 @@ function store(entry: Entry, token: Token, { aheadMs }: TokenSource, nowMs: numb
   entry.refusal = undefined;
 }
 
-async function exchange(
-  egress: Pick<Egress, "send">,
-  request: ExchangeRequest | RelayFault,
-): Promise<Token | RelayFault> {
+async function exchange(egress: Pick<Egress, "send">, source: ExchangedSource): Promise<Token | RelayFault> {
+  const request = source.request();
   if ("kind" in request) return request;
   const { secrets, ...call } = request;
-  const answer = await fetchJson(egress, { ...call, method: "POST", timeoutMs: EXCHANGE_TIMEOUT_MS });
+  const answer = await fetchJson(egress, {
+    ...call,
+    method: "POST",
+    timeoutMs: EXCHANGE_TIMEOUT_MS,
+    route: source.route,
+  });
   return tokenIn(answer, secrets);
 }
 

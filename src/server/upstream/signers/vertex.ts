@@ -1,8 +1,7 @@
 // Vertex AI: a service account signs an assertion that Google exchanges for an access token. Source: vendors/vertex.
 import { cleanKey, type ServiceAccount, serviceAccountOf } from "#contract/provider-key.ts";
 import { rsaKeyOf, signJwt } from "#server/secrets.ts";
-import { invalidKey } from "./invalid-key.ts";
-import { type CallSigner, forgetTokens, type Signed, secretsOf } from "./signer.ts";
+import { type CallSigner, forgetTokens, invalidKey, type Signed, secretsOf } from "./signer.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -22,13 +21,14 @@ export const vertex: CallSigner = {
     return API_KEY.test(cleanKey(key)) ? undefined : FORM;
   },
 
-  sign(key, { url, nowMs }, { tokens }) {
+  sign(key, { url, nowMs }, { tokens, route }) {
     if (!URL.canParse(url)) return invalidKey("vertex");
     const account = serviceAccountOf(key);
     if (account === undefined) return API_KEY.test(cleanKey(key)) ? express(key, url) : invalidKey("vertex");
     const token = tokens.exchanged({
       id: `vertex\n${account.tokenUri}\n${account.clientEmail}\n${account.privateKey}`,
       aheadMs: AHEAD_MS,
+      route,
       request() {
         const assertion = assertionOf(account, Math.floor(nowMs / 1_000));
         if (assertion === undefined) return invalidKey("vertex");

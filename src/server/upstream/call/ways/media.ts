@@ -1,9 +1,8 @@
 // Pictures and sound on OpenAI's own wire: JSON or a form, with the model's upstream name.
 
-import { encodeBody } from "#server/upstream/call/body.ts";
+import { encodeBody, priceFieldsOfForm } from "#server/upstream/call/body.ts";
 import { type Call, NOTHING, type Plan, type Prepared, type Way } from "#server/upstream/call/call.ts";
 import { encodeForm } from "#server/upstream/call/form.ts";
-import { priceFieldsOfForm } from "#server/upstream/call/price-fields.ts";
 import { isTask, MediaHandler } from "#server/upstream/handlers/media.ts";
 
 export const mediaWay: Way = { name: "media", prepare: (_tools, call, plan) => passed(call, plan) };

@@ -5,23 +5,23 @@ import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
 import {
   type Addressed,
   type Call,
+  isGeneration,
   NOTHING,
   type Plan,
   type Prepared,
   type PrepareTools,
   type Way,
 } from "#server/upstream/call/call.ts";
-import { isGeneration } from "#server/upstream/call/generation.ts";
 import type { NativeFormat } from "#server/upstream/clients/client.ts";
-import { generateCount } from "#server/upstream/clients/generate-native.ts";
+import { generateCount } from "#server/upstream/clients/generate.ts";
 import { natives } from "#server/upstream/clients/index.ts";
-import { messagesCount } from "#server/upstream/clients/messages-native.ts";
-import { isUnreadable } from "#server/upstream/clients/responses-native.ts";
+import { messagesCount } from "#server/upstream/clients/messages.ts";
+import { isUnreadable } from "#server/upstream/clients/responses.ts";
 import type { Target } from "#server/upstream/dialects/dialect.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { NativeHandler } from "#server/upstream/handlers/native.ts";
-import { editObject, type ObjectEdits } from "#server/upstream/json/edit.ts";
+import { editObject, type ObjectEdits } from "#server/upstream/json/object.ts";
 import { asObject } from "#server/upstream/json/values.ts";
 import { handlerOf, parsed } from "./translate.ts";
 

@@ -3,6 +3,7 @@
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "#server/upstream/call/body.ts";
 import {
   type Call,
+  isGeneration,
   NOTHING,
   type Outcome,
   type Plan,
@@ -10,14 +11,13 @@ import {
   type PrepareTools,
   type Way,
 } from "#server/upstream/call/call.ts";
-import { isGeneration } from "#server/upstream/call/generation.ts";
 import { inlineMedia } from "#server/upstream/call/media.ts";
 import type { RenderContext } from "#server/upstream/clients/client.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import type { ResponseHandler } from "#server/upstream/handlers/handler.ts";
 import { TranslatingHandler } from "#server/upstream/handlers/translate.ts";
 import { type Effort, type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
-import { wholeObject } from "#server/upstream/json/scan.ts";
+import { wholeObject } from "#server/upstream/json/object.ts";
 
 export const translateWay: Way = {
   name: "translate",
@@ -37,7 +37,9 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
   const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
   if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
-  return inlineMedia(tools.egress, request, opens).then((inlined) => encoded(tools, call, plan, inlined));
+  return inlineMedia({ send: tools.egress.send, route: plan.route }, request, opens).then((inlined) =>
+    encoded(tools, call, plan, inlined),
+  );
 }
 
 /** The request with the effort that the model's name gives. */

@@ -1,0 +1,99 @@
+// Limits: what binds the user's own keys; for administrators also those of users, groups and everybody.
+import { ArrowUpOutlined } from "@ant-design/icons";
+import { Tabs } from "antd";
+import { useState } from "react";
+import { useSearchParams } from "react-router";
+import { query, useCall } from "#console/base/call.ts";
+import { removesRow } from "#console/base/rows.ts";
+import { isAdmin, useUser } from "#console/base/session.ts";
+import { useStatus } from "#console/base/status.ts";
+import { useToForm } from "#console/ui/form-way.ts";
+import { Page } from "#console/ui/page.tsx";
+import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
+import type { RowAction } from "#console/ui/row-view.ts";
+import { withParams } from "#console/ui/table-state.ts";
+import { type Limit, limitApi } from "#contract/limit.ts";
+import { BoostDialog } from "./boost.tsx";
+import { LimitTable } from "./table.tsx";
+import { subjectText, whatText } from "./words.ts";
+
+const LISTS = [limitApi.list, limitApi.self] as const;
+
+function Own() {
+  return (
+    <LimitTable
+      name="limit-self"
+      label="对我生效的限额"
+      load={query(limitApi.self, {})}
+      empty={{ text: "没有对您生效的限额。可以在令牌列表中为单个令牌设置。" }}
+    />
+  );
+}
+
+function All() {
+  const toForm = useToForm();
+  const remove = useCall(limitApi.remove, removesRow(LISTS));
+  const [raised, setRaised] = useState<Limit>();
+  const actions = (row: Limit): RowAction[] => [
+    editAction(() => toForm(`/limit/edit/${row.id}`)),
+    {
+      key: "boost",
+      label: "临时提高",
+      icon: <ArrowUpOutlined aria-hidden="true" />,
+      onClick: () => setRaised(row),
+    },
+    deleteAction(
+      () => remove.mutate({ params: { id: row.id } }),
+      `删除${subjectText(row)}的限额“${whatText(row)}”？`,
+    ),
+  ];
+  return (
+    <>
+      <LimitTable
+        name="limit"
+        label="限额列表"
+        load={query(limitApi.list, {})}
+        actions={actions}
+        actionsWidth={178}
+        empty={{
+          text: "还没有限额。可以限制一个用户、一个分组或全站的额度与速率。",
+          action: <AddLink to="/limit/add" text="添加新的限额" />,
+        }}
+      />
+      {raised === undefined ? null : (
+        <BoostDialog limit={raised} lists={LISTS} onClose={() => setRaised(undefined)} />
+      )}
+    </>
+  );
+}
+
+const TABS = [
+  { key: "self", label: "对我生效", children: <Own /> },
+  { key: "all", label: "用户、分组与全站", children: <All /> },
+];
+
+export function LimitPage() {
+  const [params, setParams] = useSearchParams();
+  const zone = useStatus()?.budget_time_zone ?? "";
+  const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
+  if (!isAdmin(useUser()))
+    return (
+      <Page title="限额" lead={lead}>
+        <Own />
+      </Page>
+    );
+  return (
+    <Page title="限额" lead={lead} extra={<AddLink to="/limit/add" text="添加新的限额" />}>
+      <Tabs
+        activeKey={params.get("tab") === "self" ? "self" : "all"}
+        items={TABS.toReversed()}
+        destroyOnHidden
+        onChange={(tab) =>
+          setParams((current) => withParams(current, { tab: tab === "all" ? "" : tab, p: "", q: "" }), {
+            replace: true,
+          })
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,122 @@
+// The limits of one token, of one's own or, for administrators, of another user, and the form of one of them.
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import { formQuery, query, useCall } from "#console/base/call.ts";
+import { toast } from "#console/base/toast.ts";
+import { FormPage } from "#console/ui/form-page.tsx";
+import { useToForm, useToList } from "#console/ui/form-way.ts";
+import { Page } from "#console/ui/page.tsx";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
+import { type Limit, type LimitDraft, limitApi } from "#contract/limit.ts";
+import { tokenApi } from "#contract/token.ts";
+import { userTokenApi } from "#contract/user-token.ts";
+import { LimitFields } from "./fields.tsx";
+import { LimitTable } from "./table.tsx";
+import { draftOf, type LimitValues, tokenDrafts, tokenDraftsWithout, valuesOf } from "./values.ts";
+import { whatText } from "./words.ts";
+
+const STALE = [limitApi.ofToken, limitApi.self, userTokenApi.limits] as const;
+
+/** The token that the address names, and how its limits are read and set. */
+function useTokenLimits(onSuccess: () => void) {
+  const { token, user } = useParams();
+  const id = Number(token);
+  const owner = Number(user);
+  const isOwn = user === undefined;
+  const options = { invalidates: STALE, onSuccess };
+  const setOwn = useCall(limitApi.setOfToken, options);
+  const setUsers = useCall(userTokenApi.setLimits, options);
+  const own = { params: { id } };
+  const users = { params: { id: owner, token: id } };
+  return {
+    id,
+    isOwn,
+    base: isOwn ? `/token/limit/${id}` : `/user/token/${owner}/limit/${id}`,
+    load: isOwn ? query(limitApi.ofToken, own) : query(userTokenApi.limits, users),
+    loadForm: isOwn ? formQuery(limitApi.ofToken, own) : formQuery(userTokenApi.limits, users),
+    set: (limits: LimitDraft[]) =>
+      isOwn
+        ? setOwn.mutateAsync({ ...own, body: { limits } })
+        : setUsers.mutateAsync({ ...users, body: { limits } }),
+  };
+}
+
+export function TokenLimitPage() {
+  const { id, isOwn, base, load, set } = useTokenLimits(() => toast.success());
+  const toForm = useToForm();
+  const token = useQuery({
+    ...query(tokenApi.get, { params: { id } }),
+    meta: { silent: true },
+    enabled: isOwn,
+  });
+  const found = useQuery(load);
+  const add = <AddLink to={`${base}/add`} text="添加新的限额" />;
+  return (
+    <Page
+      title={token.data === undefined ? "令牌限额" : `令牌限额：${token.data.name}`}
+      lead="只限制这个令牌；账户、分组与全站的限额另外计算，须同时满足。"
+      extra={add}
+    >
+      <LimitTable
+        name="token-limit"
+        label="令牌的限额列表"
+        load={load}
+        actions={(row) => [
+          editAction(() => toForm(`${base}/edit/${row.id}`)),
+          deleteAction(
+            () => void set(tokenDraftsWithout(found.data ?? [row], row.id)).catch(() => undefined),
+            `删除限额“${whatText(row)}”？`,
+          ),
+        ]}
+        actionsWidth={120}
+        empty={{ text: "这个令牌还没有限额。", action: add }}
+      />
+    </Page>
+  );
+}
+
+function TokenLimitForm({ row }: { readonly row: Limit | undefined }) {
+  const { base, loadForm, set } = useTokenLimits(() => toast.success("限额已保存！"));
+  const toList = useToList(base);
+  const all = useQuery(loadForm);
+  const submit = async (values: LimitValues) => {
+    // Sent without the others they would be removed.
+    const rows = all.data ?? (await all.refetch({ throwOnError: true })).data ?? [];
+    return set(tokenDrafts(rows, draftOf(values), row?.id));
+  };
+  return (
+    <ResourceForm<LimitValues>
+      initial={valuesOf(row)}
+      kept={["kind", "amount", "time_window", "mode", "model_pattern"]}
+      onSubmit={submit}
+      onDone={toList}
+      onCancel={toList}
+    >
+      {() => <LimitFields />}
+    </ResourceForm>
+  );
+}
+
+export function TokenLimitFormPage() {
+  const { load, loadForm } = useTokenLimits(() => undefined);
+  return (
+    <FormPage<Limit>
+      noun="限额"
+      load={(id) => {
+        const { queryKey, queryFn } = load;
+        return {
+          ...loadForm,
+          queryKey: [...queryKey, id],
+          queryFn: async (context) => {
+            const found = (await queryFn(context)).find((one) => one.id === id);
+            if (!found) throw new Error("找不到该限额");
+            return found;
+          },
+        };
+      }}
+    >
+      {(row) => <TokenLimitForm row={row} />}
+    </FormPage>
+  );
+}

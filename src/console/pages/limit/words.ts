@@ -1,0 +1,103 @@
+// Limits in words: what is limited, over which time, and how much is left. Pure.
+import { formatCount, formatTime } from "#console/base/format.ts";
+import type { Tone } from "#console/ui/status-tag.tsx";
+import type { Limit } from "#contract/limit.ts";
+import {
+  LIMIT_WINDOW_LABELS,
+  type LimitKind,
+  type LimitMode,
+  type ManagedSubject,
+} from "#contract/limit-words.ts";
+import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+
+export const KIND_LABELS: Readonly<Record<LimitKind, string>> = {
+  quota: "额度",
+  calls: "请求数",
+  rpm: "每分钟请求数",
+  tpm: "每分钟 Token 数",
+  input_tpm: "每分钟输入 Token 数",
+  output_tpm: "每分钟输出 Token 数",
+  running: "同时进行的请求数",
+  cost: "单次请求费用",
+};
+
+export const SUBJECT_LABELS: Readonly<Record<ManagedSubject, string>> = {
+  user: "一个用户",
+  member: "分组内每个用户",
+  group: "整个分组",
+  all: "全站",
+};
+
+export const MODE_LABELS: Readonly<Record<LimitMode, string>> = {
+  hard: "拒绝",
+  soft: "只提醒",
+  clamp: "压低输出上限",
+};
+
+/** Kinds whose amount is quota, so money; all others are numbers of something. */
+export function isOfQuota(kind: LimitKind): boolean {
+  return kind === "quota" || kind === "cost";
+}
+
+/** What follows the number of a limit that is not quota. */
+export function unitOf(kind: LimitKind): string {
+  if (kind === "calls" || kind === "rpm") return "次";
+  return kind === "running" ? "个" : "Token";
+}
+
+export function amountText(kind: LimitKind, amount: number, display: QuotaDisplay): string {
+  if (!isOfQuota(kind)) return formatCount(amount);
+  // Two digits would call a limit of a tenth of a cent nothing.
+  const isTiny = amount > 0 && amount < display.quotaPerUnit / 100;
+  return formatQuota(amount, display, isTiny ? 6 : 2);
+}
+
+/** As 令牌“生产环境”. */
+export function subjectText({ subject, subject_id, subject_name, subject_label }: Limit): string {
+  if (subject === "token") return `令牌“${subject_label || `#${subject_id}`}”`;
+  if (subject === "seat") return `团队成员“${subject_label}”`;
+  if (subject === "team") return `团队“${subject_label}”`;
+  if (subject === "user") return `用户“${subject_label || `#${subject_id}`}”`;
+  if (subject === "group") return `分组 ${subject_name}（合计）`;
+  return subject === "member" ? `分组 ${subject_name}（每人）` : "全站";
+}
+
+/** As 每日额度 or 每分钟请求数. */
+export function whatText({ kind, time_window, anchor }: Limit): string {
+  if (kind !== "quota" && kind !== "calls") return KIND_LABELS[kind];
+  const window =
+    time_window === "month" && anchor > 1 ? `每月（${anchor} 日起）` : LIMIT_WINDOW_LABELS[time_window];
+  return `${window} · ${KIND_LABELS[kind]}`;
+}
+
+/** What the limit allows now, with what it was raised by. Seconds. */
+export function allowedNow({ amount, boost_amount, boost_until }: Limit, nowSec: number): number {
+  return boost_until > nowSec ? amount + boost_amount : amount;
+}
+
+/** Share at which a warning is worth its colour. */
+const NEAR = 0.8;
+
+export interface LimitState {
+  readonly label: string;
+  readonly tone: Tone;
+  readonly hint: string;
+}
+
+export function stateOf(limit: Limit, nowSec: number): LimitState {
+  const { used, mode, is_small, boost_until, boost_reason } = limit;
+  const allowed = allowedNow(limit, nowSec);
+  if (is_small)
+    return { label: "过低", tone: "bad", hint: "低于一次调用至少预扣的额度，多数调用都会被拒绝。" };
+  if (used !== null && used !== undefined && used >= allowed)
+    return mode === "soft"
+      ? { label: "已超出", tone: "warn", hint: "只提醒，不拒绝调用。" }
+      : { label: "已用尽", tone: "bad", hint: "新的调用会被拒绝，直到重置。" };
+  if (used !== null && used !== undefined && used >= allowed * NEAR)
+    return { label: "即将用尽", tone: "warn", hint: "已用 80% 以上。" };
+  if (boost_until > nowSec)
+    return { label: "已临时提高", tone: "info", hint: `至 ${formatTime(boost_until)}：${boost_reason}` };
+  return mode === "soft"
+    ? { label: "只提醒", tone: "idle", hint: "超出时不拒绝调用。" }
+    : { label: "生效中", tone: "good", hint: "" };
+}

@@ -1,0 +1,127 @@
+// The receipt of one call: what was counted, at which ratios, what it cost and why.
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import { query } from "#console/base/call.ts";
+import { formatCharge, formatCount, formatMs, formatTime } from "#console/base/format.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { CopyButton } from "#console/ui/copy-button.tsx";
+import { type Fact, Facts } from "#console/ui/facts.tsx";
+import { Page } from "#console/ui/page.tsx";
+import { Section } from "#console/ui/section.tsx";
+import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import { ErrorState } from "#console/ui/table-states.tsx";
+import { type Receipt, type ReceiptReason, receiptApi } from "#contract/receipt.ts";
+import "./log.css";
+
+interface Words {
+  readonly label: string;
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+/** As docs/billing.md says it. */
+const REASONS: Readonly<Record<ReceiptReason, Words>> = {
+  complete: { label: "正常完成", tone: "good", text: "按上游返回的用量计费。" },
+  estimated: { label: "估算", tone: "warn", text: "上游没有返回完整的用量，按本地计数计费。" },
+  impossible: {
+    label: "用量异常",
+    tone: "warn",
+    text: "上游返回的用量不可能出现，不予采信，按本地计数计费。",
+  },
+  disconnected: {
+    label: "提前断开",
+    tone: "warn",
+    text: "客户端在回答结束前断开，只计已经收到的内容。",
+  },
+  ended: { label: "会话提前结束", tone: "warn", text: "实时会话提前结束，只计已经收到的内容。" },
+  interrupted: {
+    label: "服务中断",
+    tone: "warn",
+    text: "处理这次请求的进程中断，只计中断前最后一次记录的内容，其余额度已退回。",
+  },
+  failed: { label: "失败", tone: "bad", text: "请求没有得到回答，不收费。" },
+  open: { label: "进行中", tone: "info", text: "请求还没有结束。结束后按实际用量结算，多预扣的退回。" },
+  unlogged: { label: "已结算", tone: "idle", text: "这次请求的明细没有记录或已被清理，只有账本中的金额。" },
+};
+
+function countFacts({ prompt_tokens, cached_tokens, completion_tokens }: Receipt): Fact[] {
+  return [
+    ["提示", formatCount(prompt_tokens)],
+    cached_tokens > 0 && ["其中缓存", formatCount(cached_tokens)],
+    ["补全", formatCount(completion_tokens)],
+  ];
+}
+
+function Sum({ receipt }: { readonly receipt: Receipt }) {
+  const display = useQuotaDisplay();
+  const amount = (quota: number) => `${formatCharge(quota, display)}（${formatCount(quota)} 点）`;
+  const { quota, plan_quota, shortfall, reserved, ratios, formula, reason } = receipt;
+  const isKnown = reason !== "unlogged" && reason !== "open" && reason !== "failed";
+  return (
+    <Section title="金额">
+      <Facts
+        labelWidth={72}
+        facts={[
+          reserved > 0 && ["预扣", amount(reserved)],
+          ["收费", <strong key="sum">{amount(quota)}</strong>],
+          plan_quota > 0 && ["其中套餐", amount(plan_quota)],
+          plan_quota > 0 && ["其中余额", amount(quota - plan_quota)],
+          shortfall > 0 && ["少收", `${amount(shortfall)}，余额不足的部分`],
+          ...(isKnown ? countFacts(receipt) : []),
+          ...ratios.map(({ name, value }): Fact => [name, value]),
+          formula !== "" && [
+            reason === "failed" ? "返回的错误" : "计算",
+            <span key="formula">{formula}</span>,
+          ],
+        ]}
+      />
+    </Section>
+  );
+}
+
+export function ReceiptPage() {
+  const { id = "" } = useParams();
+  const { data, error, refetch } = useQuery({
+    ...query(receiptApi.get, { params: { request_id: id } }),
+    meta: { silent: true },
+  });
+  if (data === undefined)
+    return (
+      <Page title="账单小票" width="form">
+        {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </Page>
+    );
+  const { label, tone, text } = REASONS[data.reason];
+  return (
+    <Page title="账单小票" width="form">
+      <Callout tone="info">{text}</Callout>
+      <Section title="请求">
+        <Facts
+          labelWidth={72}
+          facts={[
+            ["状态", <StatusTag key="state" tone={tone} label={label} />],
+            [
+              "请求 ID",
+              <span key="id" className="tg-log-id">
+                <code className="tg-code">{data.request_id}</code>
+                <CopyButton text={data.request_id} label="复制请求 ID" />
+              </span>,
+            ],
+            ["时间", formatTime(data.created_at)],
+            ["令牌", data.token_name || "无"],
+            [
+              "模型",
+              <code key="model" className="tg-code">
+                {data.model_name}
+              </code>,
+            ],
+            data.elapsed_time > 0 && ["用时", formatMs(data.elapsed_time)],
+            data.first_byte_time > 0 && ["首字", formatMs(data.first_byte_time)],
+          ]}
+        />
+      </Section>
+      <Sum receipt={data} />
+    </Page>
+  );
+}

@@ -1,0 +1,68 @@
+// All orders, or those that wait for a person.
+import { FileSearchOutlined } from "@ant-design/icons";
+import { query } from "#console/base/call.ts";
+import { useToForm } from "#console/ui/form-way.ts";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
+import { StatusTag } from "#console/ui/status-tag.tsx";
+import { moneyText } from "#contract/money.ts";
+import { type AdminOrder, paymentAdminApi } from "#contract/payment-admin.ts";
+import { stateOf } from "./words.ts";
+
+function State({ row }: CellProps<AdminOrder>) {
+  return <StatusTag {...stateOf(row)} />;
+}
+
+const columns: readonly Column<AdminOrder>[] = [
+  {
+    key: "order_no",
+    title: "订单号",
+    isFixed: true,
+    width: 236,
+    render: (row) => <code>{row.order_no}</code>,
+  },
+  { key: "status", title: "状态", isInHead: true, width: 104, cell: State },
+  { key: "user_id", title: "用户", isNumber: true, width: 72, render: (row) => `#${row.user_id}` },
+  {
+    key: "amount_minor",
+    title: "金额",
+    isNumber: true,
+    width: 104,
+    render: (row) => moneyText(row.amount_minor, row.currency),
+  },
+  { key: "quota", title: "额度", isNumber: true, width: 100, shows: "quota" },
+  { key: "label", title: "支付方式", width: 100, shows: "text" },
+  { key: "trade_no", title: "平台交易号", width: 156, shows: "text", none: "无" },
+  { key: "created_at", title: "创建时间", width: 172, shows: "time" },
+];
+
+export function Orders({ name, isInReview }: { readonly name: string; readonly isInReview: boolean }) {
+  const toForm = useToForm();
+  const actions = (row: AdminOrder): RowAction[] => [
+    {
+      key: "detail",
+      label: "详情",
+      icon: <FileSearchOutlined aria-hidden="true" />,
+      onClick: () => toForm(`/payment/order/${row.order_no}`),
+    },
+  ];
+  return (
+    <ResourceTable<AdminOrder>
+      name={name}
+      label={isInReview ? "待处理订单列表" : "订单列表"}
+      searchHint="搜索订单号或平台交易号"
+      load={({ p, size, keyword }) =>
+        query(paymentAdminApi.list, { query: { p, size, keyword, review: isInReview } })
+      }
+      columns={columns}
+      actions={actions}
+      actionsWidth={80}
+      cardTitle={(row) => moneyText(row.amount_minor, row.currency)}
+      cardState={(row) => <State row={row} />}
+      cardFacts={["order_no", "user_id", "label", "created_at"]}
+      empty={{
+        text: isInReview ? "没有待处理的订单。" : "还没有订单。添加支付渠道后，用户可以在充值页面在线支付。",
+      }}
+    />
+  );
+}

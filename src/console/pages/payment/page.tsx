@@ -1,0 +1,41 @@
+// Payments for administrators: all orders, what waits for a person, and the merchant accounts.
+import { Tabs } from "antd";
+import { useSearchParams } from "react-router";
+import { isRoot, useUser } from "#console/base/session.ts";
+import { Page } from "#console/ui/page.tsx";
+import { AddLink } from "#console/ui/row-actions.tsx";
+import { withParams } from "#console/ui/table-state.ts";
+import { Events } from "./events.tsx";
+import { Instances } from "./instances.tsx";
+import { Orders } from "./orders.tsx";
+
+const TABS = [
+  { key: "orders", label: "订单", children: <Orders name="payment-order" isInReview={false} /> },
+  { key: "review", label: "待处理订单", children: <Orders name="payment-review" isInReview /> },
+  { key: "events", label: "待处理通知", children: <Events /> },
+  { key: "instances", label: "支付渠道", children: <Instances /> },
+];
+
+export function PaymentPage() {
+  const [params, setParams] = useSearchParams();
+  const asked = params.get("tab");
+  const active = TABS.some(({ key }) => key === asked) ? asked : "orders";
+  return (
+    <Page
+      title="支付管理"
+      lead="用户在线充值的订单。金额不符、重复付款等情况会留在“待处理”，由您决定如何入账或退款。"
+      extra={isRoot(useUser()) ? <AddLink to="/payment/add" text="添加支付渠道" /> : null}
+    >
+      <Tabs
+        activeKey={active ?? "orders"}
+        items={TABS}
+        destroyOnHidden
+        onChange={(tab) =>
+          setParams((current) => withParams(current, { tab: tab === "orders" ? "" : tab, p: "", q: "" }), {
+            replace: true,
+          })
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,90 @@
+// Whom a login provider lets in, and what its claims give.
+import { Form, Input, Select, Switch } from "antd";
+import { Section } from "#console/ui/section.tsx";
+import type { ProviderKind } from "#contract/sign-on.ts";
+import { faultyLine } from "./rules.ts";
+import { CHAT_WORDS } from "./words.ts";
+
+const ruleLines = {
+  validator: (_: unknown, text: string) => {
+    const line = faultyLine(text);
+    return line === undefined
+      ? Promise.resolve()
+      : Promise.reject(new Error(`第 ${line} 行有误，应为：字段 = 值 → 分组`));
+  },
+};
+
+/** What an address of mail may open; addresses in chats are typed in by administrators and open nothing. */
+function MailFields() {
+  return (
+    <>
+      <Form.Item
+        name="mail_domains"
+        label="单位的邮箱域名"
+        extra="只有这些域名的已验证邮箱会被采信，须完全一致，子域名要另外填写。"
+      >
+        <Select
+          mode="tags"
+          open={false}
+          suffixIcon={null}
+          tokenSeparators={[",", " "]}
+          placeholder="example.com"
+        />
+      </Form.Item>
+      <Form.Item
+        name="links_by_mail"
+        label="按邮箱自动关联"
+        valuePropName="checked"
+        extra="普通账号的邮箱与上述已验证邮箱相同时直接登录该账号。管理员和开启两步验证的账号除外。"
+      >
+        <Switch />
+      </Form.Item>
+      <Form.Item
+        name="is_only_way"
+        label="仅允许由此登录"
+        valuePropName="checked"
+        extra="邮箱属于上述域名、且已绑定的账号不能再用密码或其他方式登录；超级管理员除外，停用本服务后恢复。"
+      >
+        <Switch />
+      </Form.Item>
+      <Form.Item
+        name="trusts_mfa"
+        label="采信对方的两步验证"
+        valuePropName="checked"
+        extra="对方声明做过两步验证（amr 含 mfa）时，这里不再要求。"
+      >
+        <Switch />
+      </Form.Item>
+    </>
+  );
+}
+
+export function AccountFields() {
+  const kind: ProviderKind = Form.useWatch("kind") ?? "oidc";
+  const isChat = CHAT_WORDS[kind] !== undefined;
+  return (
+    <Section title="账号" lead="谁可以由此登录；邮箱本身不能打开任何已有账号。">
+      <Form.Item name="sign_up" label="新用户">
+        <Select
+          options={[
+            { value: "open", label: "开放注册时可以注册" },
+            {
+              value: "domain",
+              label: isChat ? "关闭注册时，本企业的人仍可注册" : "关闭注册时，下列域名的邮箱仍可注册",
+            },
+            { value: "never", label: "不注册，只能登录已绑定的账号" },
+          ]}
+        />
+      </Form.Item>
+      {isChat ? null : <MailFields />}
+      <Form.Item
+        name="rules"
+        label="分组规则"
+        rules={[ruleLines]}
+        extra="每行一条：字段 = 值 → 分组，从上到下第一条符合的生效。字段不存在时不改变分组。"
+      >
+        <Input.TextArea rows={3} spellCheck={false} placeholder="groups = vip-users → vip" />
+      </Form.Item>
+    </Section>
+  );
+}

@@ -1,0 +1,277 @@
+// The dialogs of a team: quota in and out, invitations, caps, removal.
+import { useQueryClient } from "@tanstack/react-query";
+import { Button, Form, Modal, Select } from "antd";
+import { useState } from "react";
+import { useCall } from "#console/base/call.ts";
+import { newActKey } from "#console/base/once.ts";
+import { selfQuery } from "#console/base/session.ts";
+import { toast } from "#console/base/toast.ts";
+import { AskDialog } from "#console/ui/ask-dialog.tsx";
+import { CopyField } from "#console/ui/copy-button.tsx";
+import { required } from "#console/ui/fields.ts";
+import { NumberInput } from "#console/ui/number-input.tsx";
+import { QuotaField } from "#console/ui/quota-field.tsx";
+import { LIMIT_WINDOW_LABELS, LIMIT_WINDOWS, type LimitWindow } from "#contract/limit-words.ts";
+import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
+import type { TeamRole } from "#contract/team-words.ts";
+import { givenBy, ROLE_HINTS, ROLE_LABELS } from "./words.ts";
+
+interface DialogProps {
+  readonly team: Team;
+  readonly onClose: () => void;
+}
+
+function roleOptions(team: Team) {
+  return givenBy(team.role).map((value) => ({ value, label: `${ROLE_LABELS[value]}：${ROLE_HINTS[value]}` }));
+}
+
+/** Quota from the own account into the wallet, or back. */
+export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way: "deposit" | "withdraw" }) {
+  const [form] = Form.useForm<{ amount: number }>();
+  const client = useQueryClient();
+  const [idempotencyKey] = useState(newActKey);
+  const isIn = way === "deposit";
+  const move = useCall(isIn ? teamApi.deposit : teamApi.withdraw, {
+    invalidates: [teamApi.get, teamApi.list],
+    onSuccess: () => {
+      toast.success(isIn ? "已转入团队钱包" : "已转出到您的余额");
+      void client.invalidateQueries({ queryKey: selfQuery.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Modal
+      open
+      title={isIn ? "转入团队钱包" : "从钱包转出"}
+      width={480}
+      okText={isIn ? "转入" : "转出"}
+      okButtonProps={{ loading: move.isPending }}
+      cancelText="取消"
+      onOk={form.submit}
+      onCancel={onClose}
+    >
+      <p>
+        {isIn
+          ? "从您的个人余额转入，双方的日志与账本各有一条记录。"
+          : "转到您的个人余额，双方的日志与账本各有一条记录。"}
+      </p>
+      <Form
+        form={form}
+        layout="vertical"
+        onFinish={(body) => move.mutate({ params: { id: team.id }, body, idempotencyKey })}
+      >
+        <Form.Item name="amount" label="额度" rules={[required]}>
+          <QuotaField amounts="set" />
+        </Form.Item>
+      </Form>
+    </Modal>
+  );
+}
+
+interface Invitation {
+  readonly role: Exclude<TeamRole, "owner">;
+  readonly max_uses: number;
+  readonly days: number;
+}
+
+export function InviteDialog({ team, onClose }: DialogProps) {
+  const [form] = Form.useForm<Invitation>();
+  const [link, setLink] = useState("");
+  const invite = useCall(teamApi.invite, {
+    invalidates: [teamApi.invitations],
+    onSuccess: ({ code }) => setLink(`${window.location.origin}/team/join#${code}`),
+  });
+  if (link !== "")
+    return (
+      <Modal
+        open
+        title="邀请链接"
+        width={520}
+        onCancel={onClose}
+        footer={
+          <Button type="primary" onClick={onClose}>
+            完成
+          </Button>
+        }
+      >
+        <p>把链接发给要邀请的人；它只显示这一次。</p>
+        <CopyField label="邀请链接" text={link} copyLabel="复制邀请链接" />
+      </Modal>
+    );
+  return (
+    <AskDialog
+      title="邀请成员"
+      width={480}
+      okText="生成链接"
+      isBusy={invite.isPending}
+      onOk={form.submit}
+      onClose={onClose}
+    >
+      <Form
+        form={form}
+        layout="vertical"
+        initialValues={{ role: "member", max_uses: 1, days: 7 }}
+        onFinish={(body) => invite.mutate({ params: { id: team.id }, body })}
+      >
+        <Form.Item name="role" label="角色">
+          <Select options={roleOptions(team)} />
+        </Form.Item>
+        <div className="tg-form-row">
+          <Form.Item name="max_uses" label="可用次数" rules={[required]}>
+            <NumberInput min={1} max={100} precision={0} suffix="次" className="tg-count-field" />
+          </Form.Item>
+          <Form.Item name="days" label="有效期" rules={[required]}>
+            <NumberInput min={1} max={30} precision={0} suffix="天" className="tg-count-field" />
+          </Form.Item>
+        </div>
+      </Form>
+    </AskDialog>
+  );
+}
+
+interface MemberDialogProps extends DialogProps {
+  readonly member: TeamMember;
+}
+
+interface Cap {
+  readonly amount: number;
+  readonly time_window: LimitWindow;
+}
+
+/** What a member may spend of the wallet; limits of other kinds stay. */
+export function CapDialog({ team, member, onClose }: MemberDialogProps) {
+  const [form] = Form.useForm<Cap>();
+  const cap = member.limits.find(({ kind, model_pattern }) => kind === "quota" && model_pattern === "");
+  const others = member.limits.filter(({ id }) => id !== cap?.id);
+  const set = useCall(teamApi.setCaps, {
+    invalidates: [teamApi.members],
+    onSuccess: () => {
+      toast.success("上限已保存");
+      onClose();
+    },
+  });
+  const send = (caps: readonly Cap[]) => {
+    const rule = { kind: "quota", model_pattern: "", anchor: 1, mode: "hard" } as const;
+    const kept = others.map(({ id, kind, amount, time_window, anchor, mode, model_pattern }) => ({
+      ...{ id, kind, amount, time_window, anchor, mode, model_pattern },
+    }));
+    const own = caps.map((one) => ({ ...rule, ...one, ...(cap !== undefined && { id: cap.id }) }));
+    set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, limits: [...kept, ...own] } });
+  };
+  return (
+    <Modal
+      open
+      title={`上限：${member.username}`}
+      width={480}
+      onCancel={onClose}
+      footer={
+        <>
+          {cap === undefined ? null : (
+            <Button danger disabled={set.isPending} onClick={() => send([])}>
+              取消上限
+            </Button>
+          )}
+          <Button onClick={onClose}>返回</Button>
+          <Button type="primary" loading={set.isPending} onClick={form.submit}>
+            保存
+          </Button>
+        </>
+      }
+    >
+      <p>该成员的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒。</p>
+      <Form<Cap>
+        form={form}
+        layout="vertical"
+        initialValues={{ amount: cap?.amount ?? null, time_window: cap?.time_window ?? "month" }}
+        onFinish={(values) => send([values])}
+      >
+        <Form.Item name="amount" label="额度" rules={[required]}>
+          <QuotaField amounts="set" />
+        </Form.Item>
+        <Form.Item name="time_window" label="统计周期">
+          <Select options={LIMIT_WINDOWS.map((value) => ({ value, label: LIMIT_WINDOW_LABELS[value] }))} />
+        </Form.Item>
+      </Form>
+    </Modal>
+  );
+}
+
+export function RoleDialog({ team, member, onClose }: MemberDialogProps) {
+  const [form] = Form.useForm<{ role: Exclude<TeamRole, "owner"> }>();
+  const set = useCall(teamApi.setRole, {
+    invalidates: [teamApi.members],
+    onSuccess: () => {
+      toast.success("角色已修改");
+      onClose();
+    },
+  });
+  return (
+    <AskDialog
+      title={`角色：${member.username}`}
+      width={440}
+      okText="保存"
+      isBusy={set.isPending}
+      onOk={form.submit}
+      onClose={onClose}
+    >
+      <Form
+        form={form}
+        layout="vertical"
+        initialValues={{ role: member.role }}
+        onFinish={({ role }) =>
+          set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, role } })
+        }
+      >
+        <Form.Item name="role" label="角色" extra="改为财务或只读后，该成员的团队令牌停用。">
+          <Select options={roleOptions(team)} />
+        </Form.Item>
+      </Form>
+    </AskDialog>
+  );
+}
+
+/** Removes a member; his tokens go to whoever is chosen, or end. */
+export function RemoveDialog({
+  team,
+  member,
+  heirs,
+  onClose,
+}: MemberDialogProps & { readonly heirs: readonly TeamMember[] }) {
+  const [heir, setHeir] = useState(0);
+  const remove = useCall(teamApi.removeMember, {
+    invalidates: [teamApi.members, teamApi.get],
+    onSuccess: () => {
+      toast.success("已移出团队");
+      onClose();
+    },
+  });
+  return (
+    <AskDialog
+      title={`移出团队：${member.username}`}
+      width={440}
+      okText="确认移出"
+      isBusy={remove.isPending}
+      isDanger
+      onOk={() =>
+        remove.mutate({ params: { id: team.id }, query: { user_id: member.user_id, heir_id: heir } })
+      }
+      onClose={onClose}
+    >
+      <p>移出后立即失去访问权限，历史费用保留。</p>
+      <label htmlFor="team-heir">该成员的团队令牌</label>
+      <Select
+        id="team-heir"
+        className="tg-wide"
+        value={heir}
+        onChange={setHeir}
+        options={[
+          { value: 0, label: "立即失效" },
+          ...heirs.map(({ user_id, username }) => ({
+            value: user_id,
+            label: `交给 ${username}（密钥不变）`,
+          })),
+        ]}
+      />
+    </AskDialog>
+  );
+}

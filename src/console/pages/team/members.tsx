@@ -1,0 +1,123 @@
+// The members of a team: role, what they spent in the last thirty days, and what they may.
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { query, useCall } from "#console/base/call.ts";
+import { useUser } from "#console/base/session.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
+import { StatusTag } from "#console/ui/status-tag.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
+import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
+import { outranksInTeam } from "#contract/team-words.ts";
+import { CapDialog, RemoveDialog, RoleDialog } from "./dialogs.tsx";
+import { capText, may, ROLE_LABELS } from "./words.ts";
+
+/** Caps of others are shown to who may set them. */
+type Row = TeamMember & { readonly id: number; readonly isCapShown: boolean };
+
+function Spent({ row }: CellProps<Row>) {
+  return row.spent === null ? <span className="tg-muted">—</span> : <QuotaText quota={row.spent} />;
+}
+
+function Caps({ row }: CellProps<Row>) {
+  const display = useQuotaDisplay();
+  if (!row.isCapShown) return <span className="tg-muted">—</span>;
+  if (row.limits.length === 0) return <span className="tg-muted">不限</span>;
+  return (
+    <>
+      {row.limits.map((limit) => (
+        <div key={limit.id} className="tg-number">
+          {capText(limit, display)}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Role({ row }: CellProps<Row>) {
+  if (!row.is_enabled) return <StatusTag tone="bad" label="账户已停用" />;
+  return <StatusTag tone={row.role === "viewer" ? "idle" : "good"} label={ROLE_LABELS[row.role]} />;
+}
+
+const columns: readonly Column<Row>[] = [
+  { key: "username", title: "成员", isFixed: true, isInHead: true, width: 150, shows: "text" },
+  { key: "role", title: "角色", isInHead: true, width: 110, cell: Role },
+  { key: "spent", title: "近 30 天消费", width: 120, cell: Spent, isNumber: true },
+  {
+    key: "requests",
+    title: "调用次数",
+    width: 100,
+    isNumber: true,
+    render: ({ requests }) => (requests === null ? <span className="tg-muted">—</span> : requests),
+  },
+  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: Caps },
+  { key: "joined_at", title: "加入时间", width: 160, shows: "time" },
+];
+
+type Asked = { readonly what: "role" | "cap" | "remove"; readonly member: TeamMember };
+
+export function Members({ team }: { readonly team: Team }) {
+  const user = useUser();
+  const [asked, setAsked] = useState<Asked>();
+  const members = query(teamApi.members, { params: { id: team.id }, query: { days: 30 } });
+  const { data = [] } = useQuery(members);
+  const offer = useCall(teamApi.offer, {
+    invalidates: [teamApi.get],
+    onSuccess: () => toast.success("已提出转让，等待对方接受"),
+  });
+  const actions = (member: Row): RowAction[] => {
+    if (team.role === "" || !may(team, "people") || !outranksInTeam(team.role, member.role)) return [];
+    const ask = (what: Asked["what"]) => () => setAsked({ what, member });
+    const handsOver: RowAction = {
+      key: "offer",
+      label: "转让团队",
+      question: `把团队转让给“${member.username}”？对方接受后，您成为管理者。`,
+      confirmText: "提出转让",
+      onClick: () => offer.mutate({ params: { id: team.id }, body: { user_id: member.user_id } }),
+    };
+    return [
+      { key: "cap", label: "上限", onClick: ask("cap") },
+      { key: "role", label: "角色", onClick: ask("role") },
+      ...(may(team, "own") ? [handsOver] : []),
+      { key: "remove", label: "移出", isDanger: true, onClick: ask("remove") },
+    ];
+  };
+  const heirs = data.filter(
+    ({ role, user_id }) => (role === "owner" || role === "manager") && user_id !== asked?.member.user_id,
+  );
+  const props = asked && { team, member: asked.member, onClose: () => setAsked(undefined) };
+  return (
+    <>
+      <ResourceTable<Row>
+        name="team-member"
+        label="团队成员"
+        load={() => ({
+          queryKey: [...members.queryKey, "rows"],
+          queryFn: async (context) => {
+            const found = await members.queryFn(context);
+            return {
+              data: found.map((row) => ({
+                ...row,
+                id: row.user_id,
+                isCapShown: may(team, "people") || row.user_id === user?.id,
+              })),
+              total: found.length,
+            };
+          },
+        })}
+        columns={columns}
+        {...(may(team, "people") && { actions })}
+        actionsWidth={may(team, "own") ? 240 : 160}
+        cardTitle={(row) => (row.user_id === user?.id ? `${row.username}（我）` : row.username)}
+        cardState={(row) => <Role row={row} />}
+        cardFacts={["spent", "requests", "limits", "joined_at"]}
+        empty={{ text: "没有成员。" }}
+      />
+      {props && asked.what === "cap" ? <CapDialog {...props} /> : null}
+      {props && asked.what === "role" ? <RoleDialog {...props} /> : null}
+      {props && asked.what === "remove" ? <RemoveDialog {...props} heirs={heirs} /> : null}
+    </>
+  );
+}

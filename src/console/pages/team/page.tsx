@@ -1,0 +1,207 @@
+// One team: its wallet, members, cost, calls and invitations, as far as the role reaches.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button, Tabs } from "antd";
+import { useState } from "react";
+import { useNavigate, useParams, useSearchParams } from "react-router";
+import { query, useCall } from "#console/base/call.ts";
+import { selfQuery, useUser } from "#console/base/session.ts";
+import { toast } from "#console/base/toast.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { ConfirmButton } from "#console/ui/confirm-button.tsx";
+import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
+import { withParams } from "#console/ui/table-state.ts";
+import { ErrorState } from "#console/ui/table-states.tsx";
+import { TeamSwitch } from "#console/ui/team-switch.tsx";
+import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
+import { type Team, teamApi } from "#contract/team.ts";
+import { InviteDialog, MoveDialog } from "./dialogs.tsx";
+import { Members } from "./members.tsx";
+import { TeamCost, TeamLogs } from "./reports.tsx";
+import { may, ROLE_LABELS } from "./words.ts";
+import "./team.css";
+
+type Dialog = "deposit" | "withdraw" | "invite" | "close";
+
+function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: Dialog) => void }) {
+  return (
+    <section className="tg-card tg-team-head" aria-label="钱包">
+      <dl>
+        {team.quota === null ? null : (
+          <div>
+            <dt>钱包余额</dt>
+            <dd>
+              <QuotaText quota={team.quota} />
+            </dd>
+          </div>
+        )}
+        {team.used_quota === null ? null : (
+          <div>
+            <dt>累计消费</dt>
+            <dd>
+              <QuotaText quota={team.used_quota} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>我的角色</dt>
+          <dd>{team.role === "" ? "—" : ROLE_LABELS[team.role]}</dd>
+        </div>
+        <div>
+          <dt>成员</dt>
+          <dd>{team.members}</dd>
+        </div>
+        <div>
+          <dt>分组</dt>
+          <dd>{team.group}</dd>
+        </div>
+      </dl>
+      <div className="tg-team-buttons">
+        {may(team, "own") ? (
+          <Button danger type="text" onClick={() => onAsk("close")}>
+            解散团队
+          </Button>
+        ) : team.role === "" ? null : (
+          <Leave team={team} />
+        )}
+        {may(team, "token") ? <LinkButton to={`/token?team=${team.id}`}>团队令牌</LinkButton> : null}
+        {may(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
+        {may(team, "withdraw") ? <Button onClick={() => onAsk("withdraw")}>转出</Button> : null}
+        {may(team, "people") ? (
+          <Button type="primary" onClick={() => onAsk("invite")}>
+            邀请成员
+          </Button>
+        ) : null}
+      </div>
+    </section>
+  );
+}
+
+/** Who is offered the team takes it here. */
+function Offer({ team }: { readonly team: Team }) {
+  const takeOver = useCall(teamApi.takeOver, {
+    invalidates: [teamApi.get, teamApi.list, teamApi.members],
+    onSuccess: () => toast.success("您已成为所有者"),
+  });
+  return (
+    <Callout tone="info">
+      所有者要把这个团队转让给您。
+      <Button
+        type="link"
+        loading={takeOver.isPending}
+        onClick={() => takeOver.mutate({ params: { id: team.id } })}
+      >
+        接受
+      </Button>
+    </Callout>
+  );
+}
+
+function CloseDialog({ team, onClose }: { readonly team: Team; readonly onClose: () => void }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const close = useCall(teamApi.close, {
+    invalidates: [teamApi.list],
+    onSuccess: () => {
+      toast.success("团队已解散");
+      void client.invalidateQueries({ queryKey: selfQuery.queryKey });
+      void navigate("/team");
+    },
+  });
+  return (
+    <TypedConfirm
+      title="解散团队"
+      expected={team.name}
+      confirmText="确认解散"
+      isBusy={close.isPending}
+      onConfirm={() => close.mutate({ params: { id: team.id }, query: { name: team.name } })}
+      onClose={onClose}
+    >
+      所有团队令牌立即失效，钱包余额转回您的账户，进行中的调用结算后的余额随后转回。此操作不可撤销。
+    </TypedConfirm>
+  );
+}
+
+function Leave({ team }: { readonly team: Team }) {
+  const user = useUser();
+  const navigate = useNavigate();
+  const leave = useCall(teamApi.removeMember, {
+    invalidates: [teamApi.list],
+    onSuccess: () => {
+      toast.success("已退出团队");
+      void navigate("/team");
+    },
+  });
+  return (
+    <ConfirmButton
+      danger
+      question="退出团队？您的团队令牌立即失效。"
+      confirmText="确认退出"
+      onConfirm={() =>
+        user === undefined
+          ? undefined
+          : leave.mutate({ params: { id: team.id }, query: { user_id: user.id, heir_id: 0 } })
+      }
+    >
+      退出团队
+    </ConfirmButton>
+  );
+}
+
+function tabsOf(team: Team) {
+  return [
+    { key: "member", label: "成员", children: <Members team={team} /> },
+    ...(may(team, "calls") ? [{ key: "cost", label: "费用", children: <TeamCost team={team} /> }] : []),
+    { key: "log", label: "明细", children: <TeamLogs team={team} /> },
+  ];
+}
+
+function Shown({ team }: { readonly team: Team }) {
+  const user = useUser();
+  const [params, setParams] = useSearchParams();
+  const [dialog, setDialog] = useState<Dialog>();
+  const close = () => setDialog(undefined);
+  const tabs = tabsOf(team);
+  const tab = params.get("tab") ?? "member";
+  return (
+    <>
+      {team.status === 1 ? null : <Callout tone="warn">该团队已被管理员停用，令牌暂时不能使用。</Callout>}
+      {team.heir_id !== 0 && team.heir_id === user?.id ? <Offer team={team} /> : null}
+      <Head team={team} onAsk={setDialog} />
+      <Tabs
+        activeKey={tabs.some(({ key }) => key === tab) ? tab : "member"}
+        items={tabs}
+        destroyOnHidden
+        onChange={(key) =>
+          setParams((now) => withParams(now, { tab: key === "member" ? "" : key, page: "", keyword: "" }), {
+            replace: true,
+          })
+        }
+      />
+      {dialog === "deposit" || dialog === "withdraw" ? (
+        <MoveDialog team={team} way={dialog} onClose={close} />
+      ) : null}
+      {dialog === "invite" ? <InviteDialog team={team} onClose={close} /> : null}
+      {dialog === "close" ? <CloseDialog team={team} onClose={close} /> : null}
+    </>
+  );
+}
+
+export function TeamPage() {
+  const id = Number(useParams()["id"]);
+  const navigate = useNavigate();
+  const found = useQuery({ ...query(teamApi.get, { params: { id } }), meta: { silent: true } });
+  return (
+    <Page
+      title={found.data?.name ?? "团队"}
+      lead="成员的团队令牌从钱包付费，个人余额不受影响。"
+      extra={
+        <TeamSwitch team={id} onChange={(team) => void navigate(team === 0 ? "/token" : `/team/${team}`)} />
+      }
+    >
+      {found.isError ? <ErrorState error={found.error} onRetry={() => void found.refetch()} /> : null}
+      {found.data === undefined ? null : <Shown key={id} team={found.data} />}
+    </Page>
+  );
+}

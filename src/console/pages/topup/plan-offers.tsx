@@ -1,0 +1,142 @@
+// The plans for sale: bought anew, continued, or changed to from a plan that runs.
+import { useQueryClient } from "@tanstack/react-query";
+import { Button, Radio } from "antd";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { invalidate, useCall } from "#console/base/call.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { Section } from "#console/ui/section.tsx";
+import { minorText } from "#contract/money.ts";
+import { type PayMethod, paymentApi } from "#contract/payment.ts";
+import { type Plan, type PlanPeriod, type PlanUpgrade, planApi } from "#contract/plan.ts";
+import { PLAN_WINDOW_LABELS } from "#contract/plan-terms.ts";
+import { formatQuota } from "#contract/quota.ts";
+import { keyOf, methodText } from "./buy.tsx";
+
+export interface OffersProps {
+  readonly plans: readonly Plan[];
+  readonly methods: readonly PayMethod[];
+  readonly periods: readonly PlanPeriod[];
+  readonly upgrades: readonly PlanUpgrade[];
+}
+
+/** As `30 天` or `1 个月`. */
+function lengthText({ unit, count }: Pick<Plan, "unit" | "count">): string {
+  return unit === "day" ? `${count} 天` : `${count} 个月`;
+}
+
+function Promises({ plan }: { readonly plan: Plan }) {
+  const display = useQuotaDisplay();
+  const { windows, models, groups, lent_group, overflow, purchase_limit } = plan;
+  return (
+    <ul className="tg-sub-promises">
+      <li>额度 {formatQuota(plan.quota, display)}</li>
+      {windows.map(({ kind, quota }) => (
+        <li key={kind}>
+          {PLAN_WINDOW_LABELS[kind]}最多 {formatQuota(quota, display)}
+        </li>
+      ))}
+      <li>{models.length === 0 ? "适用于所有模型" : `适用模型：${models.join("、")}`}</li>
+      {groups.length === 0 ? null : <li>适用分组：{groups.join("、")}</li>}
+      {lent_group === "" ? null : <li>有效期内使用分组 {lent_group}</li>}
+      <li>{overflow ? "用完后从余额扣费" : "用完后不从余额扣费"}</li>
+      {purchase_limit === 0 ? null : <li>每人最多购买 {purchase_limit} 次</li>}
+    </ul>
+  );
+}
+
+interface OfferProps {
+  readonly plan: Plan;
+  readonly has: boolean;
+  /** He may not buy it again. */
+  readonly isUsedUp: boolean;
+  readonly upgrades: readonly PlanUpgrade[];
+  readonly canPay: boolean;
+  /** The period that is changed; 0 = a new one. */
+  readonly onBuy: (upgradeOf: number) => void;
+}
+
+function Offer({ plan, has, isUsedUp, upgrades, canPay, onBuy }: OfferProps) {
+  const display = useQuotaDisplay();
+  return (
+    <section className="tg-card tg-sub-offer" aria-label={plan.name}>
+      <h3>{plan.name}</h3>
+      <p className="tg-sub-price">
+        <strong>¥{plan.price}</strong> / {lengthText(plan)}
+      </p>
+      {plan.about === "" ? null : <p className="tg-muted">{plan.about}</p>}
+      <Promises plan={plan} />
+      <div className="tg-sub-acts">
+        {upgrades.map(({ period_id, price_minor, quota }) => (
+          <Button key={period_id} type="primary" disabled={!canPay} onClick={() => onBuy(period_id)}>
+            升级（补 ¥{minorText(price_minor)}，加 {formatQuota(quota, display)}）
+          </Button>
+        ))}
+        <Button
+          type={upgrades.length === 0 ? "primary" : "default"}
+          disabled={!canPay || isUsedUp}
+          onClick={() => onBuy(0)}
+        >
+          {isUsedUp ? "已达购买次数" : has ? "续费" : "购买"}
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function isUsedUp({ id, purchase_limit }: Plan, periods: readonly PlanPeriod[]): boolean {
+  return purchase_limit > 0 && periods.filter(({ plan_id }) => plan_id === id).length >= purchase_limit;
+}
+
+export function PlanOffers({ plans, methods, periods, upgrades }: OffersProps) {
+  const [way, setWay] = useState(() => (methods[0] ? keyOf(methods[0]) : ""));
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const order = useCall(planApi.order, {
+    onSuccess: ({ order_no }) => {
+      void invalidate(client, [paymentApi.orders, planApi.shop]);
+      void navigate(`/topup/order/${order_no}`);
+    },
+  });
+  const method = methods.find((one) => keyOf(one) === way) ?? methods[0];
+  const buy = (plan: Plan, upgrade_of: number) => {
+    if (method === undefined) return;
+    const { instance_id, method: name } = method;
+    const { id: plan_id, version_id } = plan;
+    order.mutate({ body: { plan_id, version_id, upgrade_of, instance_id, method: name } });
+  };
+  const has = new Set(
+    periods.filter(({ state }) => state === "running" || state === "coming").map(({ plan_id }) => plan_id),
+  );
+  if (plans.length === 0) return <Callout tone="info">目前没有在售的套餐。</Callout>;
+  return (
+    <Section title="在售套餐" className="tg-sub-shop">
+      {method === undefined ? (
+        <Callout tone="info">管理员尚未开通在线支付，暂时无法购买。</Callout>
+      ) : (
+        <Radio.Group
+          value={keyOf(method)}
+          onChange={(event) => setWay(String(event.target.value))}
+          optionType="button"
+          aria-label="支付方式"
+          options={methods.map((one) => ({ value: keyOf(one), label: methodText(one) }))}
+        />
+      )}
+      <ul className="tg-sub-offers">
+        {plans.map((plan) => (
+          <li key={plan.id}>
+            <Offer
+              plan={plan}
+              has={has.has(plan.id)}
+              isUsedUp={isUsedUp(plan, periods)}
+              upgrades={upgrades.filter(({ plan_id }) => plan_id === plan.id)}
+              canPay={method !== undefined && !order.isPending}
+              onBuy={(upgradeOf) => buy(plan, upgradeOf)}
+            />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,32 @@
+// The page of a form that makes a row or edits the one that its address names, with what stands there while that row comes.
+import { type UseQueryOptions, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useParams } from "react-router";
+import { Page } from "./page.tsx";
+import { FormState } from "./table-states.tsx";
+
+export interface FormPageProps<Row> {
+  /** What a row is called, as in 编辑令牌 and 添加新的令牌. */
+  readonly noun: string;
+  readonly load: (id: number) => UseQueryOptions<Row>;
+  /** The form; undefined = of a new row. */
+  readonly children: (row: Row | undefined) => ReactNode;
+}
+
+function Edited<Row extends { readonly id: number }>({
+  id,
+  load,
+  children,
+}: FormPageProps<Row> & { readonly id: number }) {
+  const { data, error, refetch } = useQuery(load(id));
+  return data === undefined ? <FormState error={error} onRetry={() => void refetch()} /> : children(data);
+}
+
+export function FormPage<Row extends { readonly id: number }>(props: FormPageProps<Row>) {
+  const { id } = useParams();
+  return (
+    <Page title={id === undefined ? `添加新的${props.noun}` : `编辑${props.noun}`} width="form">
+      {id === undefined ? props.children(undefined) : <Edited key={id} {...props} id={Number(id)} />}
+    </Page>
+  );
+}

@@ -1,0 +1,49 @@
+// Tokens of a user of lower rank, for administrators: listed, made and limited. A key is in the answer that makes it, and nowhere else.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { Limit, TokenLimits } from "./limit.ts";
+import { Token, TokenDraft } from "./token.ts";
+import { IdParams, ListBeside, ListQuery, rowsOf } from "./wire.ts";
+
+/** The user's id and the token's. */
+const Params = z.object({ ...IdParams.shape, token: IdParams.shape.id });
+
+export const userTokenApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/user/:id/token/",
+    level: "admin",
+    summary: "一个用户的令牌，不含密钥",
+    params: IdParams,
+    query: ListQuery,
+    data: rowsOf(Token),
+    beside: ListBeside,
+  }),
+  create: endpoint({
+    method: "POST",
+    path: "/api/user/:id/token/",
+    level: "admin",
+    stepUp: "guarded",
+    summary: "为一个用户创建令牌并通知该用户，返回含完整密钥的令牌",
+    params: IdParams,
+    body: TokenDraft,
+    data: Token,
+  }),
+  limits: endpoint({
+    method: "GET",
+    path: "/api/user/:id/token/:token/limit",
+    level: "admin",
+    summary: "一个用户的一个令牌的限额",
+    params: Params,
+    data: rowsOf(Limit),
+  }),
+  setLimits: endpoint({
+    method: "PUT",
+    path: "/api/user/:id/token/:token/limit",
+    level: "admin",
+    summary: "设置一个用户的一个令牌的全部限额；带 id 的保留并继续计数，未列出的删除",
+    params: Params,
+    body: TokenLimits,
+    data: rowsOf(Limit),
+  }),
+};

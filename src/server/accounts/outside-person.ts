@@ -1,0 +1,53 @@
+// Who a login provider says that somebody is, whatever protocol it speaks.
+import type { ProviderAnswer } from "#contract/sign-on.ts";
+import type { Claims } from "./claims.ts";
+
+export interface OutsidePerson {
+  /** Identifies the person at the provider, for ever (requirements I42). */
+  readonly subject: string;
+  /** In lower case; "" = none, or no address. */
+  readonly email: string;
+  /** The provider says that the address is proved. */
+  readonly isEmailProved: boolean;
+  /** The provider says that the person is of the operator's own company. */
+  readonly isMember?: boolean;
+  readonly displayName: string;
+  /** The ID token's claims, then the profile's. */
+  readonly sources: readonly Claims[];
+  /** The provider's name for the session; "" = none. */
+  readonly sid: string;
+  /** "" = none. */
+  readonly idToken: string;
+  /** The provider asked for a second factor. */
+  readonly hadSecondFactor: boolean;
+}
+
+/** What a login began with; the code it ends with counts with it alone. */
+export interface Begun {
+  readonly state: string;
+  readonly verifier: string;
+  readonly nonce: string;
+  /** The browser is the one inside the provider's own app. */
+  readonly isInApp?: boolean;
+}
+
+/** How one protocol begins a login and ends it. */
+export interface Protocol {
+  /** The address of the page to log in at. Throws: ProviderError. */
+  begin(begun: Begun): Promise<string>;
+  /** Throws: ProviderError. */
+  finish(begun: Begun, answer: ProviderAnswer): Promise<OutsidePerson>;
+  /** Whether the provider answers as it should. Throws: ProviderError. */
+  probe(): Promise<void>;
+}
+
+/** A provider did not do its part; `problem` is short and typed, for the logger and for the operator's test. */
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+  readonly problem: string;
+
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`login provider: ${problem}`, options);
+    this.problem = problem;
+  }
+}

@@ -1,0 +1,96 @@
+// What an alert says, before any target's own form: cleaned, bounded, and several of them as one. Pure.
+import { ALERT_LEVEL_LABELS, type AlertLevel } from "#contract/alert-events.ts";
+import { redactText } from "#server/log/texts.ts";
+
+export type Level = AlertLevel | "over";
+
+/** One alert as it is stored. */
+export interface Part {
+  readonly event: string;
+  readonly about: string;
+  readonly level: Level;
+  readonly title: string;
+  readonly content: string;
+  /** Seconds. */
+  readonly created_at: number;
+}
+
+export interface Message {
+  readonly level: Level;
+  /** With its level in front. */
+  readonly title: string;
+  readonly lines: readonly string[];
+  /** The console; "" = its address is not set. */
+  readonly link: string;
+  /** For programs: all that it tells. */
+  readonly parts: readonly Part[];
+}
+
+const TITLE_LENGTH = 100;
+const LINE_LENGTH = 300;
+const LINES = 20;
+/** Nothing behind is looked at. */
+const LOOKED_AT = 20_000;
+const LISTED = 15;
+const LISTED_LENGTH = 160;
+
+/** One line without controls, marks that turn the direction of text, and secrets. */
+function cleanLine(text: string, length: number): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ").trim();
+  const signs = Array.from(plain);
+  return signs.length > length ? `${signs.slice(0, length - 1).join("")}…` : plain;
+}
+
+export function cleanTitle(text: string): string {
+  return cleanLine(redactText(text.slice(0, LOOKED_AT)), TITLE_LENGTH);
+}
+
+/** Lines of bounded number and length, joined by line feeds. */
+export function cleanContent(text: string): string {
+  const lines = redactText(text.slice(0, LOOKED_AT))
+    .split(/\r?\n/)
+    .map((line) => cleanLine(line, LINE_LENGTH))
+    .filter((line) => line !== "");
+  const rest = lines.length > LINES ? [`……以及其他 ${lines.length - LINES} 行`] : [];
+  return [...lines.slice(0, LINES), ...rest].join("\n");
+}
+
+const WORST: readonly Level[] = ["critical", "warning", "over", "info"];
+
+/** Alerts as one message: alone as it is, several as a list with the newest first. `zone` names the operator's time zone. */
+export function messageOf(
+  parts: readonly Part[],
+  { link, zone, system }: { readonly link: string; readonly zone: string; readonly system: string },
+): Message {
+  const [first] = parts;
+  const level = WORST.find((one) => parts.some((part) => part.level === one)) ?? "info";
+  const head = `【${ALERT_LEVEL_LABELS[level]}】`;
+  if (first !== undefined && parts.length === 1) {
+    const lines = first.content.split("\n").filter((line) => line !== "");
+    const when = `${timeIn(zone, first.created_at)} · ${cleanLine(system, 40)}`;
+    return { level, title: head + first.title, lines: [...lines, when], link, parts };
+  }
+  const newest = parts.toReversed();
+  const lines = newest.slice(0, LISTED).map((part) => cleanLine(entryOf(part, zone), LISTED_LENGTH));
+  const rest = parts.length - LISTED;
+  if (rest > 0) lines.push(`另有 ${rest} 条较早的，见控制台的发送记录`);
+  return {
+    level,
+    title: `${head}${cleanLine(system, 40)} 有 ${parts.length} 条通知`,
+    lines,
+    link,
+    parts: newest,
+  };
+}
+
+function entryOf({ created_at, level, title, content }: Part, zone: string): string {
+  const detail = content.split("\n", 1)[0] ?? "";
+  return `${timeIn(zone, created_at)} ${ALERT_LEVEL_LABELS[level]} ${title}${detail === "" ? "" : `：${detail}`}`;
+}
+
+function timeIn(zone: string, seconds: number): string {
+  const form = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" } as const;
+  return new Intl.DateTimeFormat("zh-CN", { ...form, hourCycle: "h23", timeZone: zone }).format(
+    seconds * 1_000,
+  );
+}

@@ -1,0 +1,95 @@
+// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that somebody changed by hand (requirements Y64).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { advanceSums } from "#server/money/sums.ts";
+import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
+import { seedToken } from "#test/seeds/seed.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
+import { PaymentWorld } from "#test/worlds/payment-world.ts";
+
+describe.each(databases)("reconciliation on $name", (database) => {
+  const world = new PaymentWorld();
+  let epay: EpayEmulator;
+
+  beforeAll(async () => {
+    await world.start(database);
+    epay = await startEpay(world.clock.now);
+  });
+  afterAll(async () => {
+    await epay.desk.close();
+    await world.stop();
+  });
+
+  const look = async () => (await world.app.call(asRoot, "GET", "/api/reconciliation")).data;
+
+  test("entries less what is set aside are the balances, before and after they are summed up", async () => {
+    const { ctx } = world.app;
+    const user = await world.buyer();
+    const { id: tokenId } = await seedToken(ctx, user.id);
+    await ctx.ledger.reserve({
+      requestId: "open-1",
+      userId: user.id,
+      tokenId,
+      amount: 700n,
+      modelName: "gpt-4",
+    });
+    const first = await look();
+    expect(first).toMatchObject({ difference: 0, reserved: 700, open_count: 1, mismatch_count: 0, debt: 0 });
+    expect(first.entries - first.reserved).toBe(first.balances);
+    expect(first.open).toMatchObject([
+      { request_id: "open-1", user_id: user.id, amount: 700, model_name: "gpt-4" },
+    ]);
+    expect(first.chain.broken_id).toBe(0);
+    await advanceSums(ctx);
+    world.clock.advance(1_000);
+    await advanceSums(ctx);
+    expect(await look()).toMatchObject({ entries: first.entries, balances: first.balances, difference: 0 });
+    await ctx.ledger.release("open-1");
+    expect(await look()).toMatchObject({ reserved: 0, open_count: 0, difference: 0 });
+    expect((await world.app.call(user.who, "GET", "/api/reconciliation")).success).toBe(false);
+  });
+
+  test("a merchant account's sums are those of its orders", async () => {
+    const fields = { base_url: epay.desk.url, key: epay.key };
+    const account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    const paid = await world.ordered(account);
+    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(paid.order.order_no)) });
+    const odd = await world.ordered(account);
+    await world.notify(account, {
+      query: epay.noticeV1(epay.desk.pay(odd.order.order_no), { money: "6.00" }),
+    });
+    await world.ordered(account);
+    await world.app.call(asRoot, "POST", `/api/payment/manage/${paid.order.order_no}/refund`, {
+      amount: "3.00",
+      reason: "测试",
+    });
+    const { payments, difference } = await look();
+    expect(payments).toEqual([
+      {
+        instance_id: account.id,
+        name: "测试",
+        currency: "CNY",
+        orders: 2,
+        paid_minor: 3_600,
+        refunded_minor: 300,
+        disputed_minor: 0,
+        in_review: 1,
+      },
+    ]);
+    expect(difference).toBe(0);
+  });
+
+  test("a balance that was changed beside the ledger is named with what it should be", async () => {
+    const { db } = world.app.ctx;
+    const { id } = await world.buyer();
+    const { balances } = await look();
+    await db.updateTable("users").set({ quota: 500_123 }).where("id", "=", id).execute();
+    expect(await look()).toMatchObject({
+      difference: -123,
+      balances: balances + 123,
+      mismatch_count: 1,
+      mismatches: [{ table: "users", id, column: "quota", stored: 500_123, expected: 500_000 }],
+    });
+    await db.updateTable("users").set({ quota: 500_000 }).where("id", "=", id).execute();
+    expect(await look()).toMatchObject({ difference: 0, mismatch_count: 0 });
+  });
+});

@@ -1,0 +1,202 @@
+// The keys of a channel through the management API: pasted in any form, once each, and never told again (requirements C29).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChannelKey, KeyPreview } from "#contract/channel-key.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { seedChannel } from "#test/worlds/stores.ts";
+
+const FIRST = "sk-canary-first-0123456789";
+const name = (index: number) => `sk-canary-pasted-${String(index).padStart(6, "0")}`;
+
+describe.each(databases)("the keys of a channel on $name", (database) => {
+  let app: TestApp;
+  let upstream: FakeUpstream;
+  let admin: SeededUser;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+    upstream = await createFakeUpstream();
+    admin = await seedUser(app.ctx, "admin", { role: 10 });
+  });
+  afterAll(async () => {
+    await app.close();
+    await upstream.close();
+    await drop();
+  });
+
+  async function addChannel(key = FIRST): Promise<number> {
+    const { db, secrets, coord, candidates } = app.ctx;
+    const id = await seedChannel(db, {
+      type: 8,
+      base_url: upstream.url,
+      key_hash: secrets.hash(key),
+      key_sealed: secrets.seal(key, "channels.key"),
+    });
+    await coord.publish("channels", "");
+    await candidates.pending;
+    return id;
+  }
+  const call = (method: string, path: string, body?: unknown) => app.call(admin.who, method, path, body);
+  const paste = async (id: number, text: string, path = "") =>
+    (await call("POST", `/api/channel/${id}/keys${path}`, { text })).data as KeyPreview;
+  const list = async (id: number, query = "") => {
+    const answer = await call("GET", `/api/channel/${id}/keys?size=100${query}`);
+    return { rows: answer.data as ChannelKey[], answer };
+  };
+
+  test("are added once each: lines with blanks, CRLF and repeats, a JSON list, CSV", async () => {
+    const id = await addChannel();
+    const other = await addChannel(name(9));
+    const lines = `\r\n ${name(1)} \r\n\r\n${name(2)}\r\n${name(1)}\r\n${FIRST}\r\n${name(9)}\r\n`;
+    const expected = {
+      fresh: 3,
+      known: 1,
+      repeated: 1,
+      elsewhere: 1,
+      elsewhere_channels: [other],
+      malformed: 0,
+    };
+    expect(await paste(id, lines, "/preview")).toMatchObject(expected);
+    expect((await list(id)).rows).toEqual([]);
+    expect(await paste(id, lines)).toMatchObject(expected);
+    expect((await list(id)).rows).toHaveLength(4);
+    expect(await paste(id, JSON.stringify([name(3), name(2)]))).toMatchObject({ fresh: 1, known: 1 });
+    const csv = `key,name,weight,proxy\n${name(4)},backup,7,socks4://u:canary-password@proxy.example:9\n`;
+    expect(await paste(id, csv, "/preview")).toMatchObject({ malformed: 1, malformed_lines: [{ line: 2 }] });
+    expect(await paste(id, `key,name,weight\n${name(4)},backup,7\n`)).toMatchObject({ fresh: 1 });
+    const { rows, answer } = await list(id);
+    expect(rows.at(-1)).toMatchObject({ name: "backup", weight: 7, status: 1, used_quota: 0 });
+    expect(answer).toMatchObject({ total: 6, enabled: 6, auto_disabled: 0 });
+    // Nothing of a key is told: not here, not in the audit log.
+    const trail = await app.ctx.db.selectFrom("audit").selectAll().execute();
+    const stored = await app.ctx.db.selectFrom("channel_keys").selectAll().execute();
+    expect(JSON.stringify([rows, trail, stored])).not.toContain("canary");
+    expect((await call("POST", `/api/channel/${id}/keys`, { text: name(1) })).success).toBe(false);
+  });
+
+  test("are disabled, enabled, changed, tested and deleted; the channel goes and comes with its last one", async () => {
+    const id = await addChannel();
+    await paste(id, `${name(21)}\n${name(22)}`);
+    const ids = (await list(id)).rows.map((row) => row.id);
+    const [first = 0, second = 0] = ids;
+    expect((await call("PUT", `/api/channel/${id}/keys`, { ids: [first], status: 2 })).data).toBe(1);
+    expect((await list(id, "&status=2")).rows.map((row) => row.id)).toEqual([first]);
+    // The first enabled key stands in the channel's own row.
+    const { secrets, db } = app.ctx;
+    const rowOf = () => db.selectFrom("channels").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+    expect(await rowOf()).toMatchObject({ key_hash: secrets.hash(name(21)), status: 1 });
+    await call("PUT", `/api/channel/${id}/keys`, { ids, status: 2 });
+    expect(await rowOf()).toMatchObject({ status: 3 });
+    // A disabled key can be tested too.
+    upstream.script(json(chatReply("hello")));
+    const tested = await call("POST", `/api/channel/${id}/keys/test`, { key_id: second });
+    expect(tested).toMatchObject({ success: true, message: "hello" });
+    expect(upstream.journal.at(-1)?.headers.authorization).toBe(`Bearer ${name(21)}`);
+    await call("PUT", `/api/channel/${id}/keys`, { ids, status: 1, weight: 5, models: "gpt-4o" });
+    expect(await rowOf()).toMatchObject({ status: 1, status_reason: "" });
+    expect((await list(id)).rows[0]).toMatchObject({ weight: 5, models: "gpt-4o" });
+    await db
+      .updateTable("channel_keys")
+      .set({ status: 3, status_reason: "status 401" })
+      .where("id", "=", first)
+      .execute();
+    const gone = { status: 3, reason: "status 401" };
+    expect((await call("POST", `/api/channel/${id}/keys/delete`, gone)).data).toBe(1);
+    expect((await call("POST", `/api/channel/${id}/keys/delete`, { ids })).message).toBe(
+      "至少要保留一个密钥",
+    );
+    expect((await list(id)).rows).toHaveLength(2);
+    expect((await call("PUT", "/api/channel/", { id, key: "sk-another-0123456789" })).success).toBe(false);
+    expect((await call("PUT", "/api/channel/", { id, key_mode: "weighted" })).data).toMatchObject({
+      has_keys: true,
+      key_mode: "weighted",
+      key: "",
+    });
+    const copied = (await call("POST", `/api/channel/copy/${id}`)).data as { id: number };
+    expect((await list(copied.id)).rows).toHaveLength(2);
+    await call("DELETE", `/api/channel/${id}`);
+    expect(await db.selectFrom("channel_keys").select("id").where("channel_id", "=", id).execute()).toEqual(
+      [],
+    );
+  });
+
+  test("are tested all at once: those that are finished go off, those that work come back", async () => {
+    const id = await addChannel();
+    await paste(id, `${name(41)}\n${name(42)}\n${name(43)}`);
+    const { rows } = await list(id);
+    const [, finished, back, byHand] = rows.map((row) => row.id);
+    const { db, options } = app.ctx;
+    await options.set("AutomaticDisableChannelEnabled", "true");
+    const off = { status: 3, status_reason: "status 401", probe_time: 1 };
+    await db
+      .updateTable("channel_keys")
+      .set(off)
+      .where("id", "=", back ?? 0)
+      .execute();
+    await call("PUT", `/api/channel/${id}/keys`, { ids: [byHand], status: 2 });
+    upstream.script((res, asked) => {
+      const isFinished = asked.headers.authorization?.endsWith(name(41));
+      const refused = {
+        error: { message: "no such key", type: "invalid_request_error", code: "invalid_api_key" },
+      };
+      return isFinished ? json(refused, 401)(res, asked) : json(chatReply("hi"))(res, asked);
+    });
+    expect((await call("POST", `/api/channel/${id}/keys/test_all`, { scope: "all" })).success).toBe(true);
+    await expect.poll(async () => (await list(id)).answer["testing"], { timeout: 20_000 }).toBe(false);
+    const after = await list(id);
+    expect(after.rows.map((row) => row.status)).toEqual([1, 3, 1, 2]);
+    expect(after.rows.find((row) => row.id === finished)?.status_reason).toContain("no such key");
+    expect(after.rows.every((row) => row.status === 3 || row.test_time > 0)).toBe(true);
+    expect(after.answer["reasons"]).toEqual([
+      { status: 3, reason: after.rows[1]?.status_reason, count: 1 },
+      { status: 2, reason: "", count: 1 },
+    ]);
+    await options.set("AutomaticDisableChannelEnabled", "false");
+  });
+
+  test("leave in the open only for the super administrator, when an option says so, and the trail tells it", async () => {
+    const id = await addChannel();
+    await paste(id, name(51));
+    const root = await seedUser(app.ctx, `root${database.name}`, { role: 100 });
+    const take = (who: SeededUser) => app.call(who.who, "POST", `/api/channel/${id}/keys/export`);
+    expect((await take(root)).message).toContain("密钥导出已关闭");
+    await app.ctx.options.set("ChannelKeyExportEnabled", "true");
+    expect((await take(admin)).success).toBe(false);
+    expect((await take(root)).data).toMatchObject([{ key: FIRST }, { key: name(51), status: 1 }]);
+    const trail = await app.ctx.db
+      .selectFrom("audit")
+      .selectAll()
+      .where("action", "=", "channel.keys_export")
+      .execute();
+    expect(trail).toHaveLength(1);
+    expect(JSON.stringify(trail)).not.toContain("canary");
+    await app.ctx.options.set("ChannelKeyExportEnabled", "false");
+  });
+
+  test("ten thousand of them come in pages", async () => {
+    const id = await addChannel();
+    const text = Array.from({ length: 9_999 }, (_, index) => name(100_000 + index)).join("\n");
+    expect(await paste(id, text)).toMatchObject({ fresh: 9_999, malformed: 0 });
+    const { answer } = await list(id, "&p=99");
+    expect(answer).toMatchObject({ total: 10_000, enabled: 10_000 });
+    expect((answer.data as ChannelKey[]).length).toBe(100);
+    expect(app.ctx.candidates.byId(id)?.keys?.enabled).toBe(10_000);
+  });
+
+  test("are nobody's but an administrator's, and belong to their channel", async () => {
+    const id = await addChannel();
+    const other = await addChannel(name(77));
+    await paste(id, name(31));
+    const [row] = (await list(id)).rows;
+    expect((await call("PUT", `/api/channel/${other}/keys`, { ids: [row?.id], status: 2 })).success).toBe(
+      false,
+    );
+    expect((await call("POST", `/api/channel/${other}/keys/test`, { key_id: row?.id })).success).toBe(false);
+    const user = await seedUser(app.ctx, `u${database.name}`);
+    expect((await app.call(user.who, "GET", `/api/channel/${id}/keys`)).success).toBe(false);
+  });
+});

@@ -1,0 +1,228 @@
+// Handlers: the keys of channels that have several (requirements C29). Keys go in and never come out.
+import type { z } from "zod";
+import { ChannelStatus } from "#contract/channel.ts";
+import type { ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
+import { openChannelKey } from "#server/channels/key-rings.ts";
+import { areKeysTested, startKeyTests } from "#server/channels/key-test-run.ts";
+import { testKey } from "#server/channels/key-tests.ts";
+import { editedProxy, openProxy, sealProxy, showProxy } from "#server/channels/proxies.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import {
+  countKeyReasons,
+  countKeys,
+  findKeyIds,
+  keyUsage,
+  listKeys,
+} from "#server/store/channel-key-lists.ts";
+import {
+  addKeys,
+  changeKeys,
+  listSealedKeys,
+  removeKeys,
+  type SealedKeyRow,
+} from "#server/store/channel-keys.ts";
+import { type ChannelRow, findChannel } from "#server/store/channels.ts";
+import { audit } from "./audit-log.ts";
+import type { Handlers } from "./call.ts";
+import { readKeys } from "./channel-key-text.ts";
+
+export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channelKey"] = {
+  async list(ctx, { params, query }) {
+    const { id } = params;
+    await getChannel(ctx, id);
+    const filter = { status: query.status, keyword: query.keyword };
+    const rows = await listKeys(ctx.db, id, { ...filter, offset: query.p * query.size, limit: query.size });
+    const usage = await keyUsage(
+      ctx.db,
+      rows.map((row) => row.id),
+    );
+    const reasons = await countKeyReasons(ctx.db, id);
+    const inState = (status: number) =>
+      reasons.reduce((sum, row) => sum + (row.status === status ? row.count : 0), 0);
+    return {
+      data: rows.map((row) => present(ctx, row, usage.get(row.id))),
+      total: await countKeys(ctx.db, id, filter),
+      enabled: inState(ChannelStatus.enabled),
+      disabled: inState(ChannelStatus.disabled),
+      auto_disabled: inState(ChannelStatus.autoDisabled),
+      reasons: reasons.filter(({ status }) => status !== ChannelStatus.enabled).slice(0, MOST_REASONS),
+      testing: await areKeysTested(ctx, id),
+    };
+  },
+
+  async preview(ctx, { params, body }) {
+    const channel = await getChannel(ctx, params.id);
+    return (await readKeys(ctx, channel, body.text)).preview;
+  },
+
+  async add(ctx, call) {
+    const channel = await getChannel(ctx, call.params.id);
+    const { preview, keys } = await readKeys(ctx, channel, call.body.text);
+    if (keys.length === 0) throw faults.refused("没有可添加的新密钥");
+    await ctx.db.transaction().execute(async (tx) => {
+      const added = await addKeys(tx, channel.id, keys, ctx.clock.seconds());
+      await audit(ctx, tx, call, { action: "channel.keys_add", target: channel.id, detail: { added } });
+    });
+    await announce(ctx, channel.id);
+    return preview;
+  },
+
+  async update(ctx, call) {
+    const { id } = call.params;
+    const { ids, models, proxy, ...plain } = call.body;
+    await getChannel(ctx, id);
+    if (proxy !== undefined && ids.length > 1) throw faults.refused("代理只能逐个密钥设置");
+    const proxySealed = proxy === undefined ? undefined : await sealedProxy(ctx, id, { ids, proxy });
+    const change = {
+      ...plain,
+      models: models?.join(","),
+      ...(proxySealed !== undefined && { proxy_sealed: proxySealed }),
+    };
+    const changed = await ctx.db.transaction().execute(async (tx) => {
+      const count = await changeKeys(tx, { channelId: id, ids }, change, ctx.clock.seconds());
+      const detail = {
+        count,
+        ids: ids.slice(0, 50),
+        ...plain,
+        ...(models !== undefined && { models }),
+        ...(proxy !== undefined && { proxy: showProxy(proxy).proxy }),
+      };
+      await audit(ctx, tx, call, { action: "channel.keys_update", target: id, detail });
+      return count;
+    });
+    if (changed === 0) throw faults.notFound("找不到该密钥");
+    await announce(ctx, id);
+    return changed;
+  },
+
+  async remove(ctx, call) {
+    const { id } = call.params;
+    await getChannel(ctx, id);
+    const { ids, status, reason } = call.body;
+    if (ids === undefined && status === undefined) throw faults.refused("请选择要删除的密钥");
+    const removed = await ctx.db.transaction().execute(async (tx) => {
+      const which = ids ?? (await findKeyIds(tx, id, { status: status ?? 0, reason }));
+      const count = await removeKeys(tx, id, which, ctx.clock.seconds());
+      if (count === undefined) throw faults.refused("至少要保留一个密钥");
+      const detail = { count, ids: ids?.slice(0, 50), status, reason };
+      await audit(ctx, tx, call, { action: "channel.keys_delete", target: id, detail });
+      return count;
+    });
+    await announce(ctx, id);
+    return removed;
+  },
+
+  async test(ctx, call) {
+    const { id } = call.params;
+    await getChannel(ctx, id);
+    await ctx.candidates.pending;
+    const channel = ctx.candidates.byId(id);
+    const row = await findKey(ctx, id, call.body.key_id);
+    if (channel === undefined || row === undefined) throw faults.notFound("找不到该密钥");
+    await audit(ctx, ctx.db, call, { action: "channel.key_test", target: id, detail: { key: row.id } });
+    const outcome = await testKey(ctx, channel, row);
+    if (!outcome.ok) throw faults.refused(outcome.message);
+    return { data: null, message: outcome.text, time: outcome.ms / 1000 };
+  },
+
+  async testAll(ctx, call) {
+    const { id } = call.params;
+    const { scope } = call.body;
+    await getChannel(ctx, id);
+    const isStarted = await startKeyTests(ctx, id, scope, () =>
+      audit(ctx, ctx.db, call, { action: "channel.keys_test", target: id, detail: { scope } }),
+    );
+    if (!isStarted) throw faults.refused("这个渠道的密钥正在测试");
+    return null;
+  },
+
+  async export(ctx, call) {
+    const { id } = call.params;
+    await getChannel(ctx, id);
+    if (!ctx.options.get("ChannelKeyExportEnabled"))
+      throw faults.refused("密钥导出已关闭，请先在运营设置中打开");
+    const rows = await listSealedKeys(ctx.db, id);
+    if (rows.length === 0) throw faults.refused("该渠道只有一个密钥，不能导出");
+    await audit(ctx, ctx.db, call, {
+      action: "channel.keys_export",
+      target: id,
+      detail: { count: rows.length },
+    });
+    return rows.map((row) => {
+      const { name, status, weight } = row;
+      return { id: row.id, key: openChannelKey(ctx.secrets, row).key, name, status, weight };
+    });
+  },
+};
+
+/** So many reasons are told. */
+const MOST_REASONS = 20;
+
+async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
+  const row = await findChannel(ctx.db, id);
+  if (!row) throw faults.notFound("找不到该渠道");
+  return row;
+}
+
+async function findKey(ctx: Context, channelId: number, keyId: number): Promise<SealedKeyRow | undefined> {
+  const rows = await listSealedKeys(ctx.db, channelId, keyId);
+  return rows[0];
+}
+
+/** The proxy that an edit makes of the stored one; credentials of the same address stay. */
+async function sealedProxy(
+  ctx: Context,
+  channelId: number,
+  { ids, proxy }: { readonly ids: readonly number[]; readonly proxy: string },
+): Promise<string> {
+  const refusal = proxy === "" ? undefined : ctx.egress.refusalOfProxy(proxy);
+  if (refusal !== undefined) throw faults.refused(refusal);
+  const row = await findKey(ctx, channelId, ids[0] ?? 0);
+  return sealProxy(ctx.secrets, editedProxy(proxy, row ? storedProxy(ctx, row) : ""));
+}
+
+/** "" also for one that cannot be opened. */
+function storedProxy(ctx: Context, row: SealedKeyRow): string {
+  try {
+    return openProxy(ctx.secrets, row.proxy_sealed);
+  } catch {
+    return "";
+  }
+}
+
+function present(
+  ctx: Context,
+  row: SealedKeyRow,
+  usage: { readonly quota: number; readonly hour: number } | undefined,
+): z.output<typeof ChannelKey> {
+  const { id, name, status, status_reason, status_time, weight, test_time, response_time, created_time } =
+    row;
+  const keys = ctx.candidates.byId(row.channel_id)?.keys;
+  const state = keys?.state(id, ctx.clock.now());
+  return {
+    id,
+    name,
+    status,
+    status_reason,
+    status_time,
+    weight,
+    test_time,
+    response_time,
+    created_time,
+    fingerprint: Buffer.from(row.key_hash, "base64url").toString("hex").slice(0, 8),
+    models: row.models.split(",").filter((model) => model !== ""),
+    ...showProxy(storedProxy(ctx, row)),
+    probe_time: row.probe_time,
+    used_quota: usage?.quota ?? 0,
+    last_used: usage?.hour ?? 0,
+    in_flight: state?.inFlight ?? 0,
+    rests_until: Math.ceil((state?.restsUntilMs ?? 0) / 1000),
+  };
+}
+
+/** Announces the change to all processes and waits until this one serves by it. */
+async function announce(ctx: Context, id: number): Promise<void> {
+  await ctx.coord.publish("channels", String(id));
+  await ctx.candidates.pending;
+}

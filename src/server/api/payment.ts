@@ -1,0 +1,116 @@
+// Handlers: buying quota online. Orders are the payments room's, balances the ledger's.
+import type { Order, PayMethod, paymentApi } from "#contract/payment.ts";
+import { paymentProvider } from "#contract/payment-provider.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { LIMITS } from "#server/limits/table.ts";
+import { saleOf } from "#server/money/order-books.ts";
+import { openInstance } from "#server/payments/instances.ts";
+import { askOrder, createOrder, endOrder, quotaGoods, refOf } from "#server/payments/orders.ts";
+import { countOrders, findOrder, listOrders, type OrderRow } from "#server/store/orders.ts";
+import { listInstances } from "#server/store/payment-instances.ts";
+import { debtOf } from "#server/store/users.ts";
+import type { Handlers } from "./call.ts";
+
+export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
+  async shop(ctx, { actor }) {
+    const plans = [...ctx.options.get("TopUpPlans")];
+    return { plans, methods: await methodsOf(ctx), debt: await debtOf(ctx.db, actor.id) };
+  },
+
+  async orders(ctx, { actor, query }) {
+    const filter = { userId: actor.id };
+    const labels = await labelsOf(ctx);
+    const rows = await listOrders(ctx.db, filter, { page: query.p, size: query.size });
+    return { data: rows.map((row) => presentOrder(row, labels)), total: await countOrders(ctx.db, filter) };
+  },
+
+  async create(ctx, { actor, body, address }) {
+    await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
+    const goods = await quotaGoods(ctx, { ...body, userId: actor.id });
+    const order = await createOrder(ctx, { ...body, userId: actor.id, address }, goods);
+    return presentOrder(order, await labelsOf(ctx));
+  },
+
+  async order(ctx, { actor, params }) {
+    const order = await ownOrder(ctx, actor.id, params.no);
+    if (isWaiting(order)) await askOrder(ctx, order, { kind: "poll" });
+    return presentOrder(await ownOrder(ctx, actor.id, params.no), await labelsOf(ctx));
+  },
+
+  async cancel(ctx, { actor, params, address }) {
+    const order = await ownOrder(ctx, actor.id, params.no);
+    await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
+    if (isWaiting(order) && !(await endOrder(ctx, order)))
+      throw faults.refused("支付平台暂时没有确认，订单尚未取消，请稍后再试");
+    return presentOrder(await ownOrder(ctx, actor.id, params.no), await labelsOf(ctx));
+  },
+};
+
+/** The ways to pay that are open. */
+export async function methodsOf(ctx: Context): Promise<PayMethod[]> {
+  const instances = (await listInstances(ctx.db)).flatMap((row) => openInstance(ctx, row) ?? []);
+  return instances
+    .filter(({ isEnabled }) => isEnabled)
+    .flatMap(({ id, provider, methods, currency, feeBp, rate }) =>
+      methods.map((method) => ({
+        instance_id: id,
+        method,
+        label: labelOf(provider, method),
+        currency,
+        fee_bp: feeBp,
+        rate,
+      })),
+    );
+}
+
+/** Not known to be paid: a closed one may have been paid in the last second. */
+export function isWaiting({ status }: Pick<OrderRow, "status">): boolean {
+  return status === "created" || status === "pending" || status === "closed";
+}
+
+/** Another user's order is as unknown as none. */
+async function ownOrder({ db }: Context, userId: number, orderNo: string): Promise<OrderRow> {
+  const row = await findOrder(db, orderNo);
+  if (row?.user_id !== userId) throw faults.notFound("找不到该订单");
+  return row;
+}
+
+export type Labels = ReadonlyMap<number, string>;
+
+/** The provider of each account, for the names of its methods. */
+export async function labelsOf({ db }: Pick<Context, "db">): Promise<Labels> {
+  return new Map((await listInstances(db)).map((row) => [row.id, row.provider]));
+}
+
+function labelOf(provider: Parameters<typeof paymentProvider>[0], method: string): string {
+  return paymentProvider(provider).methods[method] ?? method;
+}
+
+/** An order as its user sees it: where to pay only while it can be paid. */
+export function presentOrder(row: OrderRow, labels: Labels): Order {
+  const isOpen = row.status === "created" || row.status === "pending";
+  const { qr, url } = isOpen ? refOf(row) : { qr: "", url: "" };
+  // The column holds names of providers only.
+  const provider = labels.get(row.instance_id) as Parameters<typeof labelOf>[0] | undefined;
+  return {
+    id: row.id,
+    order_no: row.order_no,
+    method: row.method,
+    label: provider === undefined ? row.method : labelOf(provider, row.method),
+    plan: saleOf(row.plan_sale)?.terms.name ?? "",
+    quota: row.quota,
+    currency: row.currency,
+    amount_minor: row.amount_minor,
+    fee_minor: row.fee_minor,
+    status: row.status,
+    is_in_review: row.review !== "",
+    refunded_minor: row.refunded_minor,
+    paid_minor: row.paid_minor,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+    credited_at: row.credited_at,
+    qr,
+    url,
+  };
+}

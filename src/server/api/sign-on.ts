@@ -1,0 +1,78 @@
+// Handlers: logging in through the providers that the operator sets up, binding and unbinding their identities (requirements I40–I43).
+import type { signOnApi } from "#contract/sign-on.ts";
+import { bindIdentity, enterThrough, unbindIdentity } from "#server/accounts/identities.ts";
+import { listIdentities } from "#server/store/sign-on.ts";
+import { audit } from "./audit-log.ts";
+import type { Handlers } from "./call.ts";
+import { attempt, registering } from "./sign-in.ts";
+
+/** An ID token that is kept for the provider's logout; longer ones are not. Unit: characters. */
+const MAX_TOKEN = 8_192;
+
+export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
+  async identities(ctx, { actor }) {
+    const rows = await listIdentities(ctx.db, actor.id);
+    return rows.map(({ id, slug, name, email, created_at, last_login_at }) => ({
+      id,
+      slug,
+      name,
+      email,
+      created_at,
+      last_login_at,
+    }));
+  },
+
+  async unbind(ctx, call) {
+    const { actor, params } = call;
+    await unbindIdentity(ctx, params.id, call, (tx, slug) =>
+      audit(ctx, tx, call, { action: "user.unbind", target: actor.id, detail: { identity: slug } }),
+    );
+    return null;
+  },
+
+  begin(ctx, { actor, params, session, agent }) {
+    const userId = actor?.id ?? 0;
+    return ctx.signOn.begin(params.slug, { browserId: session.ensureBrowserId(), userId, agent });
+  },
+
+  async finish(ctx, call) {
+    const { actor, params, query, session, address } = call;
+    const { aff_code: affCode, ...told } = query;
+    const { slug } = params;
+    const visitor = { browserId: session.browserId, userId: actor?.id ?? 0 };
+    const binding = (who: { readonly id: number; readonly username: string }) => ({
+      call: { ...call, actor: who },
+      act: { action: "user.bind", target: who.id, detail: { identity: slug } },
+    });
+    if (actor) {
+      const vouched = await ctx.signOn.finish(slug, visitor, told);
+      const { act } = binding(actor);
+      await bindIdentity(ctx, vouched, { ...call, actor }, (tx) => audit(ctx, tx, { ...call, actor }, act));
+      return { data: null, message: "bind" };
+    }
+    const data = await attempt(ctx, call, slug, async () => {
+      const vouched = await ctx.signOn.finish(slug, visitor, told);
+      const { provider, person } = vouched;
+      const user = await enterThrough(ctx, vouched, {
+        affCode,
+        address,
+        onMade: registering(ctx, call, slug),
+        onAdopted: (tx, adopted) => audit(ctx, tx, { ...call, actor: adopted }, binding(adopted).act),
+      });
+      const { role, external_login } = user;
+      const idToken = person.idToken.length > MAX_TOKEN ? "" : person.idToken;
+      return {
+        via: slug,
+        user,
+        proven: { role, external_login },
+        outside: {
+          provider_id: provider.id,
+          logout_key: person.sid,
+          id_token: idToken === "" ? "" : ctx.secrets.seal(idToken, "sessions.id_token"),
+          isStrong: provider.settings.trusts_mfa && person.hadSecondFactor,
+        },
+      };
+    });
+    return { data, message: "" };
+  },
+};

@@ -1,0 +1,44 @@
+// Handlers: the calls of a team and what they cost; who may not see those of others sees his own (requirements O04).
+import { teamApi } from "#contract/team.ts";
+import { mayInTeam } from "#contract/team-words.ts";
+import { countLogs, listLogs } from "#server/store/logs.ts";
+import { sumMembers } from "#server/store/teams.ts";
+import { nameUsers } from "#server/store/usage.ts";
+import type { Handlers } from "./call.ts";
+import { filterOf, withoutChannel } from "./logs.ts";
+import { enterTeam } from "./token-reach.ts";
+import { reportOf, spanOf } from "./usage.ts";
+
+export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | "usage"> = {
+  async logs(ctx, call) {
+    const { actor, query } = call;
+    const team = await enterTeam(ctx, call, teamApi.logs);
+    const memberId = mayInTeam(team.role, "calls") ? query.user_id : actor.id;
+    const filter = { ...filterOf(query), userId: team.wallet_id, memberId };
+    const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
+    const names = await nameUsers(
+      ctx.db,
+      rows.map(({ member_id }) => member_id),
+    );
+    const data = rows.map((row) => ({
+      ...withoutChannel(row),
+      member_id: row.member_id,
+      member_name: names.get(row.member_id) ?? "",
+    }));
+    return { data, total: await countLogs(ctx.db, filter) };
+  },
+
+  async usage(ctx, call) {
+    const team = await enterTeam(ctx, call, teamApi.usage);
+    const span = spanOf(ctx, team.wallet_id, call.query);
+    const [report, sums] = await Promise.all([
+      reportOf(ctx, span, call.query),
+      sumMembers(ctx.db, team.wallet_id, span),
+    ]);
+    const names = await nameUsers(ctx.db, [...sums.keys()]);
+    const members = [...sums]
+      .map(([user_id, spent]) => ({ user_id, username: names.get(user_id) ?? "", ...spent }))
+      .sort((one, other) => other.quota - one.quota || one.user_id - other.user_id);
+    return { ...report, members };
+  },
+};

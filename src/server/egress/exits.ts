@@ -1,0 +1,165 @@
+// Where calls leave: from the route of a target to a policy and perhaps a proxy (requirements C08). Connections belong to an exit, so
+// that those of two channels or two proxies are never mixed (requirements C15).
+import type { EgressRule } from "#server/config.ts";
+import { createPolicy, isLoopbackHost, type Policy } from "./policy.ts";
+import { type ProxyReading, type ProxyServer, readProxy } from "./proxy/address.ts";
+import { type EnvironmentProxies, environmentProxy } from "./proxy/environment.ts";
+import { proxyFailure } from "./proxy/handshake.ts";
+import type { ProxyHealth } from "./proxy/health.ts";
+import type { ProxyPath } from "./proxy/tunnel.ts";
+import { FaultError, type Route } from "./send.ts";
+
+export interface Exit {
+  /** What its connections have in common, in one text. */
+  readonly name: string;
+  readonly owner: string;
+  readonly policy: Policy;
+  /** undefined = direct. */
+  readonly path: ProxyPath | undefined;
+  /** No connection is used for a second call. */
+  readonly isOnce: boolean;
+  /** The target has changed: connections end with their calls. */
+  isForgotten: boolean;
+}
+
+export interface ExitsParts {
+  /** EGRESS_ALLOW. */
+  readonly allow: readonly EgressRule[];
+  /** EGRESS_PROXY_ALLOW: for proxies alone, besides EGRESS_ALLOW. */
+  readonly proxyAllow: readonly EgressRule[];
+  readonly ownPorts: readonly number[];
+  /** The option for all targets: "" = says nothing. */
+  readonly proxyForAll: () => string;
+  /** undefined = the environment is not asked. */
+  readonly environment: EnvironmentProxies | undefined;
+  readonly health: ProxyHealth;
+}
+
+/** What a call says about where it goes. */
+export interface Destination {
+  readonly origin: string;
+  readonly route?: Route | undefined;
+  readonly publicOnly?: true | undefined;
+}
+
+const PLAIN: Route = { owner: "", proxies: [] };
+const DIRECT: ProxyReading = { kind: "direct" };
+/** Origins of one channel; more come from callers' media. */
+const ORIGINS_PER_ROUTE = 50;
+const SWEEP_AT = 1_000;
+
+interface Known {
+  readonly forAll: string;
+  readonly exits: Map<string, Exit>;
+}
+
+export class Exits {
+  readonly #parts: ExitsParts;
+  readonly #byName = new Map<string, Exit>();
+  readonly #byRoute = new WeakMap<Route, Known>();
+  readonly #policies = new Map<number | undefined, Policy>();
+  readonly #publicPolicy: Policy;
+  readonly #proxyPolicy: Policy;
+
+  constructor(parts: ExitsParts) {
+    const { allow, proxyAllow, ownPorts } = parts;
+    this.#parts = parts;
+    this.#publicPolicy = createPolicy({ allow: [], ownPorts });
+    this.#proxyPolicy = createPolicy({ allow: [...allow, ...proxyAllow], ownPorts });
+  }
+
+  /** The policy of channels' destinations. */
+  policyFor(loopbackPort: number | undefined): Policy {
+    const { allow, ownPorts } = this.#parts;
+    const policy = this.#policies.get(loopbackPort) ?? createPolicy({ allow, ownPorts, loopbackPort });
+    this.#policies.set(loopbackPort, policy);
+    return policy;
+  }
+
+  get proxyPolicy(): Policy {
+    return this.#proxyPolicy;
+  }
+
+  /** Throws: FaultError when the setting that decides cannot be read: never direct instead. */
+  exitFor({ origin, route = PLAIN, publicOnly }: Destination): Exit {
+    // Addresses of callers are any number, and two callers never share a connection to one.
+    if (publicOnly === true) return this.#make(route, this.#proxyFor(route, origin), true);
+    const forAll = this.#parts.proxyForAll();
+    let known = this.#byRoute.get(route);
+    if (known === undefined || known.forAll !== forAll || known.exits.size >= ORIGINS_PER_ROUTE) {
+      known = { forAll, exits: new Map() };
+      this.#byRoute.set(route, known);
+    }
+    const found = known.exits.get(origin);
+    if (found !== undefined && !found.isForgotten) return found;
+    const exit = this.#intern(this.#make(route, this.#proxyFor(route, origin), false));
+    known.exits.set(origin, exit);
+    return exit;
+  }
+
+  /** The name of a destination's proxy; undefined = direct, or unreadable. */
+  nameOf(route: Route, origin: string): string | undefined {
+    const reading = URL.canParse(origin) ? this.#read(route, origin) : DIRECT;
+    return reading.kind === "proxy" ? reading.proxy.name : undefined;
+  }
+
+  #proxyFor(route: Route, origin: string): ProxyServer | undefined {
+    const reading = this.#read(route, origin);
+    if (reading.kind === "unreadable")
+      throw new FaultError(proxyFailure("proxy_unreachable", "the proxy setting cannot be read"));
+    return reading.kind === "proxy" ? reading.proxy : undefined;
+  }
+
+  /** The targets of an owner, or all, have changed: their connections are not used again. */
+  forget(owner: string | undefined): void {
+    for (const [name, exit] of this.#byName) {
+      if (owner !== undefined && exit.owner !== owner) continue;
+      exit.isForgotten = true;
+      this.#byName.delete(name);
+    }
+  }
+
+  /** Drops what nobody uses; called when there are many. */
+  sweep(isUsed: (exit: Exit) => boolean): void {
+    if (this.#byName.size < SWEEP_AT) return;
+    for (const [name, exit] of this.#byName) if (!isUsed(exit)) this.#byName.delete(name);
+  }
+
+  #read(route: Route, origin: string): ProxyReading {
+    for (const text of route.proxies) {
+      if (text === "") continue;
+      const reading = readProxy(text);
+      if (reading.kind !== "inherit") return reading;
+    }
+    // Behind a proxy for all, this machine would become the proxy's own.
+    const url = new URL(origin);
+    if (isLoopbackHost(url.hostname.replace(/^\[|\]$/g, ""))) return DIRECT;
+    const { environment, proxyForAll } = this.#parts;
+    const text = proxyForAll();
+    const forAll = text === "" ? undefined : readProxy(text);
+    if (forAll !== undefined && forAll.kind !== "inherit") return forAll;
+    return environment === undefined ? DIRECT : environmentProxy(environment, url);
+  }
+
+  #make(route: Route, proxy: ProxyServer | undefined, isPublic: boolean): Exit {
+    const { owner, loopbackPort } = route;
+    const policy = isPublic ? this.#publicPolicy : this.policyFor(loopbackPort);
+    const isOnce = isPublic || route.isOnce === true;
+    const name = [isOnce, loopbackPort, owner, proxy?.name].join(" ");
+    const path = proxy && {
+      proxy,
+      policy,
+      proxyPolicy: this.#proxyPolicy,
+      resolves: isPublic ? "us" : proxy.resolves,
+      health: this.#parts.health,
+    };
+    return { name, owner, policy, path, isOnce, isForgotten: false };
+  }
+
+  #intern(made: Exit): Exit {
+    const known = this.#byName.get(made.name);
+    if (known !== undefined) return known;
+    this.#byName.set(made.name, made);
+    return made;
+  }
+}

@@ -1,0 +1,41 @@
+// Job: asks again with keys that were disabled by themselves, one of each channel at a time, and enables those that work (requirements C27).
+import { ChannelStatus } from "#contract/channel.ts";
+import { isAsCalled } from "#server/channels/candidates.ts";
+import { testKey } from "#server/channels/key-tests.ts";
+import { changeKeys, dueKeys, noteProbe } from "#server/store/channel-keys.ts";
+import type { Job } from "./job.ts";
+
+const PERIOD_MS = 10_000;
+
+export const keyProbes: Job = {
+  name: "key-probes",
+  periodMs: () => PERIOD_MS,
+  async run(ctx) {
+    if (!ctx.candidates.hasRings()) return "no channel has several keys";
+    const due = await dueKeys(ctx.db, ctx.clock.seconds());
+    let back = 0;
+    for (const row of due) {
+      const channel = ctx.candidates.byId(row.channel_id);
+      if (channel === undefined || ctx.stopping.aborted) continue;
+      // By hand a channel is off for good; its keys need not be asked.
+      if (channel.status === ChannelStatus.disabled) continue;
+      const outcome = await testKey(ctx, channel, row);
+      const now = ctx.clock.seconds();
+      if (!isAsCalled(channel, ctx.candidates.byId(channel.id))) continue;
+      if (!outcome.ok) {
+        await noteProbe(ctx.db, row, now);
+        continue;
+      }
+      const which = { channelId: row.channel_id, ids: [row.id], from: ChannelStatus.autoDisabled };
+      const changed = await ctx.db
+        .transaction()
+        .execute((tx) => changeKeys(tx, which, { status: ChannelStatus.enabled }, now));
+      if (changed === 0) continue;
+      back += 1;
+      await ctx.coord.publish("channels", String(row.channel_id));
+      const reason = `key ${row.id} works again`;
+      ctx.events.channelStatusChanged({ channelId: row.channel_id, status: ChannelStatus.enabled, reason });
+    }
+    return `${due.length} asked, ${back} enabled`;
+  },
+};

@@ -1,0 +1,91 @@
+// All books at a glance, for a person: totals of the ledger and of the balances from one moment of the database, what is set aside, and what
+// the checker finds. Reads only (requirements Y64).
+import { sql } from "kysely";
+import { verifyAudit } from "#server/store/audit.ts";
+import type { Db } from "#server/store/db.ts";
+import { checkLedger } from "./ledger-check.ts";
+import type { Mismatch } from "./rows.ts";
+
+/** Rows that are named. */
+const NAMED = 20;
+
+export interface BookTotals {
+  readonly entries: number;
+  readonly reserved: number;
+  readonly balances: number;
+  readonly debt: number;
+  readonly open_count: number;
+}
+
+export interface InstanceTotals {
+  readonly instance_id: number;
+  readonly name: string;
+  readonly currency: string;
+  readonly orders: number;
+  readonly paid_minor: number;
+  readonly refunded_minor: number;
+  readonly disputed_minor: number;
+  readonly in_review: number;
+}
+
+export interface BooksSeen extends BookTotals {
+  readonly open: Awaited<ReturnType<typeof oldest>>;
+  readonly mismatches: readonly Mismatch[];
+  readonly checked: number;
+  readonly brokenId: number;
+  readonly payments: readonly InstanceTotals[];
+}
+
+/** The look under way: it reads every balance, so who asks meanwhile is told what that one finds. */
+const running = new WeakMap<Db, Promise<BooksSeen>>();
+
+/** Looks at all books. Units: quota, minor units of money. */
+export function readBooks(db: Db): Promise<BooksSeen> {
+  const look = running.get(db) ?? readAll(db).finally(() => running.delete(db));
+  running.set(db, look);
+  return look;
+}
+
+async function readAll(db: Db): Promise<BooksSeen> {
+  const sums = await totals(db);
+  const mismatches = await checkLedger(db, "sums");
+  const { checked, brokenId } = await verifyAudit(db);
+  return { ...sums, open: await oldest(db), mismatches, checked, brokenId, payments: await payments(db) };
+}
+
+/** One statement, so that a call that is booked meanwhile is in all of the sums or in none. */
+async function totals(db: Db): Promise<BookTotals> {
+  const whole = (query: string) => sql.raw(`cast(coalesce((${query}), 0) as bigint)`);
+  const { rows } = await sql<BookTotals>`SELECT
+    ${whole("SELECT sum(credit) FROM ledger_sums WHERE scope = 'user'")}
+      + ${whole("SELECT sum(amount) FROM ledger WHERE user_id <> 0 AND id > (SELECT last_id FROM ledger_sums_head)")} AS entries,
+    ${whole("SELECT sum(amount - plan_amount) FROM reservations")} AS reserved,
+    ${whole("SELECT sum(quota) FROM users")} AS balances,
+    ${whole("SELECT sum(debt_quota) FROM users")} AS debt,
+    ${whole("SELECT count(*) FROM reservations")} AS open_count`.execute(db);
+  return rows[0] ?? { entries: 0, reserved: 0, balances: 0, debt: 0, open_count: 0 };
+}
+
+function oldest(db: Db) {
+  return db
+    .selectFrom("reservations")
+    .select(["request_id", "user_id", "model_name", "amount", "created_at"])
+    .orderBy("created_at")
+    .orderBy("request_id")
+    .limit(NAMED)
+    .execute();
+}
+
+async function payments(db: Db): Promise<readonly InstanceTotals[]> {
+  const int = (expression: string) => sql.raw(`cast(coalesce(${expression}, 0) as bigint)`);
+  const { rows } = await sql<InstanceTotals>`
+    SELECT payment_instances.id AS instance_id, payment_instances.name AS name,
+      payment_instances.currency AS currency, ${int("sum(CASE WHEN orders.paid_minor > 0 THEN 1 ELSE 0 END)")} AS orders,
+      ${int("sum(orders.paid_minor)")} AS paid_minor, ${int("sum(orders.refunded_minor)")} AS refunded_minor,
+      ${int("sum(orders.disputed_minor)")} AS disputed_minor,
+      ${int("sum(CASE WHEN orders.review <> '' THEN 1 ELSE 0 END)")} AS in_review
+    FROM payment_instances LEFT JOIN orders ON orders.instance_id = payment_instances.id
+    GROUP BY payment_instances.id, payment_instances.name, payment_instances.currency
+    ORDER BY payment_instances.id`.execute(db);
+  return rows;
+}

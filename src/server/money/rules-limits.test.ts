@@ -1,0 +1,93 @@
+// Windows of limits as the rules judge, reset and forget them, without a database.
+import { describe, expect, test } from "vitest";
+import type { LimitWindow } from "#contract/limit-words.ts";
+import { addWindow, type LimitBook, noLimits, type Reservation, type WindowBook } from "./rows.ts";
+import { bookHolds, extendHolds, judgeLimits, releaseHolds, resetOf, usageOf } from "./rules-limits.ts";
+
+const NOW = Date.parse("2026-11-25T10:00:00Z") / 1000;
+const MIDNIGHT = Date.parse("2026-11-26T00:00:00Z") / 1000;
+const HOUR = 3600;
+const REF = { limitId: 1, holder: 0 };
+
+function ruleOf(window: LimitWindow, change: Partial<LimitBook> = {}): LimitBook {
+  const rule = { id: 1, isCalls: false, amount: 10n, window, anchor: 1, isSoft: false };
+  return { ...rule, boostAmount: 0n, boostUntil: 0, since: NOW - 100 * HOUR, ...change };
+}
+
+function deskOf(rule: LimitBook, book?: Partial<WindowBook>) {
+  const limits = noLimits();
+  limits.rules.set(1, rule);
+  const empty = { ...REF, start: NOW - HOUR, spent: 0n, reserved: 0n, slices: new Map(), isCurrent: true };
+  if (book) addWindow(limits, { ...empty, ...book });
+  return { limits, nowSec: NOW, changes: { windows: new Set<WindowBook>() } };
+}
+
+function holding(change: object = {}): Reservation {
+  const holds = [{ ...REF, start: NOW - HOUR, slice: 0, isCalls: false, ...change }];
+  return { holds, amount: 3n } as unknown as Reservation;
+}
+
+describe("when a window is over", () => {
+  test("without a time zone days are those of UTC", () => {
+    const rule = ruleOf("day");
+    const left = { rule, book: undefined, zone: undefined, nowSec: NOW, excess: 1n };
+    expect(resetOf(left)).toBe(MIDNIGHT);
+    const desk = deskOf(rule, { start: MIDNIGHT - 24 * HOUR, spent: 9n });
+    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(9n);
+    const order = { amount: 2n, limits: [REF], zone: undefined };
+    expect(judgeLimits(desk, order)).toMatchObject({ used: 9n, resetsAt: MIDNIGHT, canFit: true });
+  });
+
+  test("a session is over five hours after its first call, and begins anew then", () => {
+    const rule = ruleOf("session");
+    const ask = { rule, zone: undefined, nowSec: NOW, excess: 1n };
+    const [running, over] = [deskOf(rule, { spent: 9n }), deskOf(rule, { start: NOW - 6 * HOUR, spent: 9n })];
+    const book = running.limits.current.values().next().value;
+    expect(resetOf({ ...ask, book })).toBe(NOW + 4 * HOUR);
+    expect(resetOf({ ...ask, book: undefined })).toBe(NOW + 5 * HOUR);
+    const usage = { rule, ref: REF, zone: undefined };
+    expect([usageOf(running, usage).used, usageOf(over, usage).used]).toEqual([9n, 0n]);
+  });
+
+  test("a rolling one forgets step by step; what running calls hold is asked for again after one step", () => {
+    const rule = ruleOf("rolling_5h");
+    const slices = new Map([
+      [NOW - 9 * HOUR, 7n],
+      [NOW - 2 * HOUR, 1n],
+      [NOW - HOUR, 4n],
+    ]);
+    const desk = deskOf(rule, { start: rule.since, slices });
+    const book = desk.limits.current.values().next().value;
+    const ask = { rule, book, zone: undefined, nowSec: NOW };
+    const [one, two, more] = [1n, 2n, 9n].map((excess) => resetOf({ ...ask, excess }));
+    expect(two).toBe((one ?? 0) + HOUR);
+    expect(more).toBeLessThan(one ?? 0);
+    expect(resetOf({ ...ask, book: undefined, excess: 1n })).toBe(more);
+  });
+});
+
+describe("limits that are removed or unknown meanwhile", () => {
+  test("nobody is refused by one, and what was set aside in it changes nothing", () => {
+    const desk = deskOf(ruleOf("total"));
+    const order = { amount: 1n, limits: [{ limitId: 2, holder: 0 }], zone: undefined };
+    expect(judgeLimits(desk, order)).toBeUndefined();
+    expect(judgeLimits(desk, { amount: 1n, limits: undefined, zone: undefined } as never)).toBeUndefined();
+    expect(extendHolds(desk, holding(), 5n)).toBe(true);
+    releaseHolds(desk, holding());
+    expect(desk.changes.windows.size).toBe(0);
+  });
+
+  test("a rolling window's steps are kept when its limit is gone, and one's old steps go", () => {
+    const desk = deskOf(ruleOf("rolling_day"), { reserved: 3n, slices: new Map([[NOW - 99 * HOUR, 1n]]) });
+    const book = desk.limits.current.values().next().value;
+    desk.limits.rules.clear();
+    bookHolds(desk, holding({ slice: NOW }), 2n);
+    expect([...(book?.slices ?? [])]).toEqual([
+      [NOW - 99 * HOUR, 1n],
+      [NOW, 2n],
+    ]);
+    desk.limits.rules.set(1, ruleOf("rolling_day"));
+    bookHolds(desk, holding({ slice: NOW, isCalls: true }), 2n);
+    expect([...(book?.slices ?? [])]).toEqual([[NOW, 3n]]);
+  });
+});

@@ -1,0 +1,216 @@
+// Limits that are counted by window, in the ledger: all of a call's are judged, and all of them or none set aside (requirements L07). What
+// was set aside is settled and given back where it was taken, whatever is configured by then. Pure, part of rules.ts.
+import type { LimitRefusal, ReserveOrder } from "./operations.ts";
+import {
+  addWindow,
+  type Changes,
+  type Hold,
+  holderKey,
+  type LimitBook,
+  type LimitBooks,
+  type LimitRef,
+  type Reservation,
+  type WindowBook,
+  windowKey,
+} from "./rows.ts";
+import { calendarSpan, isCalendar, NEVER, type Rolling, rollingOf, SESSION_SEC } from "./windows.ts";
+
+type Limited = Pick<ReserveOrder, "amount" | "limits" | "zone">;
+/** The parts of the desk that limits are decided by. */
+interface LimitDesk {
+  readonly limits: LimitBooks;
+  readonly nowSec: number;
+}
+
+interface Desk extends LimitDesk {
+  readonly changes: Pick<Changes, "windows">;
+}
+
+/** What a limit allows now, with what it was raised by for a while. */
+export function effectiveAmount(
+  { amount, boostAmount, boostUntil }: Pick<LimitBook, "amount" | "boostAmount" | "boostUntil">,
+  nowSec: number,
+): bigint {
+  return nowSec < boostUntil ? amount + boostAmount : amount;
+}
+
+/** The first limit that the call does not fit into; undefined = it fits into all. */
+export function judgeLimits(desk: LimitDesk, order: Limited): LimitRefusal | undefined {
+  for (const ref of order.limits ?? []) {
+    const rule = desk.limits.rules.get(ref.limitId);
+    // Removed since the caller's limits were read.
+    if (!rule || rule.isSoft) continue;
+    const { amount, used, book } = usageOf(desk, { rule, ref, zone: order.zone });
+    const need = rule.isCalls ? 1n : order.amount;
+    if (used + need <= amount) continue;
+    const canFit = need <= amount;
+    const resetsAt = resetOf({
+      rule,
+      book,
+      zone: order.zone,
+      nowSec: desk.nowSec,
+      excess: used + need - amount,
+    });
+    return { ...ref, amount, used, resetsAt, canFit };
+  }
+  return undefined;
+}
+
+/** What a limit allows and has counted at this moment. `book` = its window, undefined where nothing is counted in it yet. */
+export function usageOf(
+  desk: LimitDesk,
+  { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },
+): { amount: bigint; used: bigint; book: WindowBook | undefined } {
+  const book = desk.limits.current.get(holderKey(ref));
+  const isThis = book !== undefined && book.start === startOf(desk, { rule, book, zone });
+  const amount = effectiveAmount(rule, desk.nowSec);
+  if (!isThis) return { amount, used: 0n, book: undefined };
+  return { amount, used: spentOf(rule, book, desk.nowSec) + book.reserved, book };
+}
+
+/** What of a window's bookings counts now. */
+export function spentOf(rule: Pick<LimitBook, "window">, book: WindowBook, nowSec: number): bigint {
+  const rolling = rollingOf(rule.window);
+  if (rolling === undefined) return book.spent;
+  let spent = 0n;
+  for (const [slice, booked] of book.slices) if (counts(rolling, slice, nowSec)) spent += booked;
+  return spent;
+}
+
+function counts({ length, width }: Rolling, slice: number, nowSec: number): boolean {
+  return slice + width + length > nowSec;
+}
+
+/**
+ * The start of the window that a call of this moment belongs to. A clock that was set back opens no window again that is over
+ * (requirements F08), and what was counted before the limit was changed stays behind.
+ */
+function startOf(
+  desk: LimitDesk,
+  { rule, book, zone }: { rule: LimitBook; book: WindowBook | undefined; zone: string | undefined },
+): number {
+  const { window, since, anchor } = rule;
+  const last = book !== undefined && book.start >= since ? book.start : undefined;
+  if (window === "session") {
+    return last !== undefined && desk.nowSec < last + SESSION_SEC ? last : Math.max(desk.nowSec, since);
+  }
+  // Of "total" and the rolling ones all belongs to one window.
+  if (!isCalendar(window)) return since;
+  const { start } = calendarSpan(window, { zone: zone ?? "UTC", anchor }, desk.nowSec);
+  return Math.max(start, since, last ?? 0);
+}
+
+/** When the window of a limit is over; of a rolling one, when it has forgotten `excess`. Seconds. */
+export function resetOf({
+  rule,
+  book,
+  zone,
+  nowSec,
+  excess,
+}: {
+  rule: LimitBook;
+  book: WindowBook | undefined;
+  zone: string | undefined;
+  nowSec: number;
+  excess: bigint;
+}): number {
+  const { window, anchor } = rule;
+  if (isCalendar(window)) return calendarSpan(window, { zone: zone ?? "UTC", anchor }, nowSec).end;
+  if (window === "session") return (book?.start ?? nowSec) + SESSION_SEC;
+  const rolling = rollingOf(window);
+  if (rolling === undefined) return NEVER;
+  let left = excess;
+  for (const [slice, booked] of [...(book?.slices ?? [])].sort(([a], [b]) => a - b)) {
+    if (!counts(rolling, slice, nowSec)) continue;
+    left -= booked;
+    if (left <= 0n) return slice + rolling.width + rolling.length;
+  }
+  // The rest is held by calls that are running.
+  return nowSec + rolling.width;
+}
+
+/** Sets a call aside in all its limits. It was judged before: nothing is refused here. */
+export function holdAll(desk: Desk, order: Limited): readonly Hold[] {
+  const { limits } = order;
+  if (limits === undefined || limits.length === 0) return [];
+  return limits.flatMap((ref) => {
+    const rule = desk.limits.rules.get(ref.limitId);
+    if (!rule) return [];
+    const book = windowOf(desk, { rule, ref, zone: order.zone });
+    book.reserved += rule.isCalls ? 1n : order.amount;
+    desk.changes.windows.add(book);
+    const rolling = rollingOf(rule.window);
+    const slice = rolling === undefined ? 0 : desk.nowSec - (desk.nowSec % rolling.width);
+    return [{ ...ref, start: book.start, isCalls: rule.isCalls, slice }];
+  });
+}
+
+/** The window of this moment; the first call in it makes it, and nobody has to reset anything. */
+function windowOf(
+  desk: Desk,
+  { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },
+): WindowBook {
+  const book = desk.limits.current.get(holderKey(ref));
+  const start = startOf(desk, { rule, book, zone });
+  if (book?.start === start) return book;
+  if (book) {
+    book.isCurrent = false;
+    desk.changes.windows.add(book);
+  }
+  const { limitId, holder } = ref;
+  const made = { limitId, holder, start, spent: 0n, reserved: 0n, slices: new Map(), isCurrent: true };
+  addWindow(desk.limits, made);
+  return made;
+}
+
+/** Sets so much more aside, in all limits or in none. */
+export function extendHolds(desk: Desk, { holds }: Reservation, more: bigint): boolean {
+  const raised = holds.filter(({ isCalls }) => !isCalls);
+  for (const hold of raised) {
+    const rule = desk.limits.rules.get(hold.limitId);
+    const book = desk.limits.windows.get(windowKey(hold));
+    if (!rule || !book || rule.isSoft || rule.since > hold.start) continue;
+    const used = spentOf(rule, book, desk.nowSec) + book.reserved;
+    if (used + more > effectiveAmount(rule, desk.nowSec)) return false;
+  }
+  for (const hold of raised) change(desk, hold, (book) => (book.reserved += more));
+  return true;
+}
+
+/** Books a call in the windows it was reserved in: what was set aside goes, what it cost stays. */
+export function bookHolds(desk: Desk, { holds, amount }: Reservation, charged: bigint): void {
+  for (const hold of holds) {
+    change(desk, hold, (book) => {
+      const cost = hold.isCalls ? 1n : charged;
+      book.reserved -= hold.isCalls ? 1n : amount;
+      book.spent += cost;
+      if (hold.slice !== 0) addToSlice(desk, book, hold.slice, cost);
+    });
+  }
+}
+
+function addToSlice(
+  { limits, nowSec }: LimitDesk,
+  { limitId, slices }: WindowBook,
+  slice: number,
+  cost: bigint,
+): void {
+  slices.set(slice, (slices.get(slice) ?? 0n) + cost);
+  const rule = limits.rules.get(limitId);
+  const rolling = rule && rollingOf(rule.window);
+  if (rolling === undefined) return;
+  for (const old of slices.keys()) if (!counts(rolling, old, nowSec)) slices.delete(old);
+}
+
+/** Gives back what was set aside. */
+export function releaseHolds(desk: Desk, { holds, amount }: Reservation): void {
+  for (const hold of holds) change(desk, hold, (book) => (book.reserved -= hold.isCalls ? 1n : amount));
+}
+
+/** Changes the window of a hold; one whose limit was removed meanwhile is gone. */
+function change(desk: Desk, hold: Hold, act: (book: WindowBook) => void): void {
+  const book = desk.limits.windows.get(windowKey(hold));
+  if (!book) return;
+  act(book);
+  desk.changes.windows.add(book);
+}

@@ -1,0 +1,93 @@
+// When the window of a limit begins and ends: by the calendar of a time zone, from the first call on, or rolling. Pure; days begin when
+// the zone's clocks say so, which is not always 24 hours after the day before (requirements L08).
+import type { LimitWindow } from "#contract/limit-words.ts";
+
+/** From `start` up to, not including, `end`. Seconds since 1970. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const HOUR_SEC = 3_600;
+const DAY_SEC = 24 * HOUR_SEC;
+/** A window that never ends. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+const ROLLING_SEC: Readonly<Partial<Record<LimitWindow, number>>> = {
+  rolling_5h: 5 * HOUR_SEC,
+  rolling_day: DAY_SEC,
+  rolling_week: 7 * DAY_SEC,
+  rolling_month: 30 * DAY_SEC,
+};
+/** A rolling window forgets in steps: the oldest is counted whole, so that never too little is counted. */
+const SLICES = 60;
+export const SESSION_SEC = 5 * HOUR_SEC;
+
+export interface Rolling {
+  /** Seconds that count. */
+  readonly length: number;
+  /** Seconds of one step. */
+  readonly width: number;
+}
+
+/** How a rolling window forgets; undefined = it is none. */
+export function rollingOf(window: LimitWindow): Rolling | undefined {
+  const length = ROLLING_SEC[window];
+  return length === undefined ? undefined : { length, width: length / SLICES };
+}
+
+export interface Calendar {
+  /** IANA name. */
+  readonly zone: string;
+  /** Day of the month on which months begin; in months that are shorter, their last day. */
+  readonly anchor: number;
+}
+
+type CalendarWindow = Extract<LimitWindow, "day" | "week" | "month">;
+
+export function isCalendar(window: LimitWindow): window is CalendarWindow {
+  return window === "day" || window === "week" || window === "month";
+}
+
+/** The span found last for each calendar: mostly it is still running. */
+const found = new Map<string, Span>();
+const MOST_FOUND = 1_000;
+
+/** The window of a calendar that a moment is in. Throws: RangeError for a zone that does not exist. */
+export function calendarSpan(window: CalendarWindow, calendar: Calendar, nowSec: number): Span {
+  const name = `${window} ${calendar.anchor} ${calendar.zone}`;
+  const last = found.get(name);
+  if (last !== undefined && last.start <= nowSec && nowSec < last.end) return last;
+  const span = findSpan(window, calendar, nowSec);
+  if (found.size >= MOST_FOUND) found.clear();
+  found.set(name, span);
+  return span;
+}
+
+function findSpan(window: CalendarWindow, { zone, anchor }: Calendar, nowSec: number): Span {
+  const today = Temporal.Instant.fromEpochMilliseconds(nowSec * 1_000)
+    .toZonedDateTimeISO(zone)
+    .toPlainDate();
+  // A day that begins at 1:00 is the day before for the hour that its clocks skipped: there is no such moment.
+  const first = firstDay(window, today, anchor);
+  const next =
+    window === "month" ? monthsOn(first, 1, anchor) : first.add({ days: window === "day" ? 1 : 7 });
+  return { start: startOf(first, zone), end: startOf(next, zone) };
+}
+
+function firstDay(window: CalendarWindow, today: Temporal.PlainDate, anchor: number): Temporal.PlainDate {
+  if (window === "day") return today;
+  if (window === "week") return today.subtract({ days: today.dayOfWeek - 1 });
+  const first = monthsOn(today, 0, anchor);
+  return Temporal.PlainDate.compare(first, today) <= 0 ? first : monthsOn(today, -1, anchor);
+}
+
+/** The first day of the window so many months on: the anchor, or the last day where the month has no such day. */
+function monthsOn(day: Temporal.PlainDate, months: number, anchor: number): Temporal.PlainDate {
+  const month = day.with({ day: 1 }).add({ months });
+  return month.with({ day: Math.min(anchor, month.daysInMonth) });
+}
+
+function startOf(day: Temporal.PlainDate, zone: string): number {
+  return Math.floor(day.toZonedDateTime(zone).epochMilliseconds / 1_000);
+}

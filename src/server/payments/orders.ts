@@ -1,0 +1,298 @@
+// Orders: made before the provider is asked, asked about, closed. A provider that says nothing clear leaves everything open (requirements
+// Y02, Y17, Y19).
+
+import { minorOf } from "#contract/money.ts";
+import type { NewOrder } from "#contract/payment.ts";
+import { UserStatus } from "#contract/user.ts";
+import { faults } from "#server/errors.ts";
+import { commissionOf, giftOf } from "#server/money/rules-partner.ts";
+import { randomOrderTail } from "#server/secrets.ts";
+import {
+  closeOrder,
+  findOrder,
+  insertOrder,
+  listOpenOrders,
+  type NewOrder as OrderInsert,
+  type OrderRow,
+  setPending,
+  takeQuestion,
+} from "#server/store/orders.ts";
+import { findAffOwner } from "#server/store/partners.ts";
+import { countUnclear, findInstance } from "#server/store/payment-instances.ts";
+import { getUser } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
+import { bringPayment, type EvidenceTools } from "./evidence.ts";
+import { openInstance, providerOf } from "./instances.ts";
+import type { Asked, Instance, OrderFacts, PayRef, ProviderDeps } from "./provider.ts";
+
+export type OrderTools = EvidenceTools & Pick<Tools, "egress" | "coord">;
+
+const EXPIRY_SEC = 30 * 60;
+/** The provider is asked about an order that nobody looks at after so many seconds, counted from its creation. */
+const CHECKS_SEC = [15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
+/** And about one that was closed: a code that was scanned in the last second still pays. */
+const LATE_CHECKS_SEC = [300, 3_600, 86_400] as const;
+/** Whoever looks, a provider is asked about an order no more often. */
+const ASK_EVERY_SEC = 5;
+const MOST_OPEN = 5;
+/** What `commissionOf` reckons with. */
+const CODE_PERCENT = 5n;
+
+/** When to ask next; 0 = never again. Pure. */
+export function nextCheck(
+  order: Pick<OrderRow, "status" | "created_at" | "expires_at" | "closed_at" | "checks">,
+  nowSec: number,
+): number {
+  if (order.status === "paid" || order.status === "credited") return 0;
+  if (order.status === "closed") {
+    const at = LATE_CHECKS_SEC.map((sec) => order.closed_at + sec).find((sec) => sec > nowSec);
+    return at ?? 0;
+  }
+  const planned = CHECKS_SEC.map((sec) => order.created_at + sec).find((sec) => sec > nowSec);
+  // Just before the end, at the end, and from then on every minute until the provider has spoken.
+  const ends = [order.expires_at - 5, order.expires_at, nowSec + 60].filter((sec) => sec > nowSec);
+  return Math.min(...(planned === undefined ? [] : [planned]), ...ends.slice(0, 1));
+}
+
+/** `TG`, the day in Beijing, 16 characters: 26 that every provider takes. */
+export function newOrderNo(nowSec: number): string {
+  const day = new Date((nowSec + 8 * 3600) * 1000).toISOString().slice(0, 10).replaceAll("-", "");
+  return `TG${day}${randomOrderTail()}`;
+}
+
+/** What the provider has to be paid: price in the account's currency and the fee, each rounded up. Pure. Unit: minor units. */
+export function priceOf(
+  yuanMinor: number,
+  { rate, feeBp }: Pick<Instance, "rate" | "feeBp">,
+): { amount: number; fee: number } {
+  const [whole = "0", decimals = ""] = rate.split(".");
+  const micro = BigInt(whole) * 1_000_000n + BigInt(decimals.padEnd(6, "0"));
+  const up = (top: bigint, bottom: bigint) => (top + bottom - 1n) / bottom;
+  const net = up(BigInt(yuanMinor) * 1_000_000n, micro);
+  const fee = up(net * BigInt(feeBp), 10_000n);
+  return { amount: Number(net + fee), fee: Number(fee) };
+}
+
+export function depsOf(
+  { egress, clock, options }: OrderTools,
+  instance: Instance,
+  orderNo: string,
+): ProviderDeps {
+  const site = options.get("ServerAddress");
+  return {
+    egress,
+    nowSec: clock.seconds(),
+    notifyUrl: `${site}/api/payment/notify/${instance.slug}`,
+    returnUrl: `${site}/api/payment/return/${orderNo}`,
+  };
+}
+
+export function refOf(order: Pick<OrderRow, "provider_ref">): PayRef {
+  // Written by setPending alone.
+  return order.provider_ref === ""
+    ? { qr: "", url: "", session: "" }
+    : (JSON.parse(order.provider_ref) as PayRef);
+}
+
+export function factsOf(order: OrderRow, clientAddress = ""): OrderFacts {
+  return {
+    orderNo: order.order_no,
+    method: order.method,
+    amountMinor: order.amount_minor,
+    currency: order.currency,
+    expiresSec: order.expires_at,
+    clientAddress,
+    session: refOf(order).session,
+    tradeNo: order.trade_no,
+  };
+}
+
+export async function instanceOf(tools: OrderTools, id: number): Promise<Instance | undefined> {
+  const row = await findInstance(tools.db, id);
+  return row && openInstance(tools, row);
+}
+
+/** Who pays, how, and from where. */
+export interface Wish extends Pick<NewOrder, "instance_id" | "method"> {
+  readonly userId: number;
+  readonly address: string;
+}
+
+/** What an order sells; frozen in it (requirements Y03). */
+export interface Goods
+  extends Pick<
+    OrderInsert,
+    "quota" | "giver_id" | "inviter_id" | "gift_quota" | "commission_micro" | "plan_sale"
+  > {
+  readonly yuanMinor: number;
+  /** What the same order is recognized by. */
+  readonly product: Readonly<Record<string, unknown>>;
+}
+
+/** Makes an order, or finds the one that waits for the same. Throws: AppError with the reason. */
+export async function createOrder(tools: OrderTools, wish: Wish, goods: Goods): Promise<OrderRow> {
+  if (tools.options.get("ServerAddress") === "")
+    throw faults.refused("管理员尚未设置服务器地址，暂时无法在线支付");
+  const instance = await instanceOf(tools, wish.instance_id);
+  if (!instance?.isEnabled || !instance.methods.includes(wish.method))
+    throw faults.refused("该支付方式不可用，请换一种");
+  const draft = draftOf(tools, { wish, goods, instance });
+  // One at a time per user, so that the bound on open orders holds.
+  const made = await tools.coord.lock(`pay:${wish.userId}`, () => insertOrFind(tools, draft));
+  if (!made) throw faults.refused("操作过于频繁，请稍后再试");
+  return made.isNew ? askForPlace(tools, { order: made.order, instance, address: wish.address }) : made.order;
+}
+
+/** Quota for the wallet. Throws: AppError with the reason. */
+export async function quotaGoods(
+  { db, options }: OrderTools,
+  wish: Pick<NewOrder, "dollars" | "gift_code"> & { readonly userId: number },
+): Promise<Goods> {
+  const plan = options.get("TopUpPlans").find(({ dollars }) => dollars === wish.dollars);
+  if (!plan) throw faults.refused("该套餐已下架，请刷新页面");
+  const quotaPerUnit = options.get("QuotaPerUnit");
+  const quota = Math.floor(plan.dollars * quotaPerUnit);
+  if (!Number.isSafeInteger(quota) || quota <= 0) throw faults.refused("该套餐的额度有误，请联系管理员");
+  const user = await getUser(db, wish.userId);
+  const giver = await findAffOwner(db, wish.gift_code);
+  if (wish.gift_code !== "" && giver?.status !== UserStatus.enabled) throw faults.refused("礼品码无效");
+  if (giver?.id === user.id) throw faults.refused("不能使用自己的礼品码");
+  return {
+    yuanMinor: minorOf(plan.yuan) ?? 0,
+    product: { dollars: plan.dollars, yuan: plan.yuan, quotaPerUnit },
+    quota,
+    giver_id: giver?.id ?? 0,
+    inviter_id: user.inviter_id,
+    gift_quota: giver ? Number(giftOf(BigInt(quota))) : 0,
+    commission_micro: payCommission(quota, { quotaPerUnit, percent: options.get("PayCommissionPercent") }),
+    plan_sale: "",
+  };
+}
+
+/** What the inviter earns, in millionths of a yuan: of 0.5 yuan per dollar, as for codes (requirements Y53). Pure. */
+export function payCommission(
+  quota: number,
+  { quotaPerUnit, percent }: { quotaPerUnit: number; percent: number },
+): number {
+  return Number((commissionOf(BigInt(quota), quotaPerUnit) * BigInt(percent)) / CODE_PERCENT);
+}
+
+/** Everything an order freezes (requirements Y03). */
+function draftOf(
+  { clock }: OrderTools,
+  { wish, goods, instance }: { wish: Wish; goods: Goods; instance: Instance },
+): OrderInsert {
+  const { yuanMinor, product, ...frozen } = goods;
+  const price = priceOf(yuanMinor, instance);
+  const nowSec = clock.seconds();
+  const { currency, id, feeBp, rate } = instance;
+  return {
+    ...frozen,
+    order_no: newOrderNo(nowSec),
+    user_id: wish.userId,
+    instance_id: id,
+    method: wish.method,
+    product: JSON.stringify({ ...product, feeBp, rate }),
+    currency,
+    amount_minor: price.amount,
+    fee_minor: price.fee,
+    status: "created",
+    created_at: nowSec,
+    expires_at: nowSec + EXPIRY_SEC,
+    next_check: nowSec + CHECKS_SEC[0],
+  };
+}
+
+async function insertOrFind(
+  { db }: OrderTools,
+  draft: OrderInsert,
+): Promise<{ order: OrderRow; isNew: boolean }> {
+  const open = await listOpenOrders(db, draft.user_id);
+  const same = open.find(
+    (order) =>
+      order.product === draft.product &&
+      order.instance_id === draft.instance_id &&
+      order.method === draft.method &&
+      order.giver_id === draft.giver_id &&
+      order.expires_at > draft.created_at + 60,
+  );
+  if (same) return { order: same, isNew: false };
+  if (open.length >= MOST_OPEN) throw faults.refused(`最多有 ${MOST_OPEN} 个未付订单，请先付款或取消`);
+  await insertOrder(db, draft);
+  return { order: await getOrder(db, draft.order_no), isNew: true };
+}
+
+async function getOrder(db: Tools["db"], orderNo: string): Promise<OrderRow> {
+  const row = await findOrder(db, orderNo);
+  if (!row) throw faults.notFound("找不到该订单");
+  return row;
+}
+
+/** Asks the provider where to pay. What it does not say is found out by asking again; the row stands already. */
+async function askForPlace(
+  tools: OrderTools,
+  { order, instance, address }: { order: OrderRow; instance: Instance; address: string },
+): Promise<OrderRow> {
+  const { db, clock } = tools;
+  const deps = depsOf(tools, instance, order.order_no);
+  const made = await providerOf(instance).create(instance, factsOf(order, address), deps);
+  await countUnclear(db, instance.id, made.kind !== "unclear");
+  if (made.kind === "ready") {
+    const { qr, url, session } = made;
+    await setPending(db, order.order_no, JSON.stringify({ qr, url, session }));
+  }
+  if (made.kind === "refused") {
+    await closeOrder(db, order.order_no, {
+      nowSec: clock.seconds(),
+      nextCheck: clock.seconds() + LATE_CHECKS_SEC[0],
+    });
+    tools.events.backgroundFailed({
+      task: "payment order",
+      error: new Error(`${instance.provider}: ${made.problem}`),
+    });
+    throw faults.refused("支付平台没有接受这个订单，请换一种支付方式或联系管理员");
+  }
+  return getOrder(db, order.order_no);
+}
+
+/** Asks the provider about an order and credits what it says was paid. `throttled` = it was asked a moment ago. */
+export async function askOrder(
+  tools: OrderTools,
+  order: OrderRow,
+  { kind, isUrgent = false }: { kind: "poll" | "admin"; isUrgent?: boolean },
+): Promise<Asked["kind"] | "throttled" | "off"> {
+  const { db, clock } = tools;
+  const question = { nowSec: clock.seconds(), everySec: isUrgent ? 0 : ASK_EVERY_SEC };
+  if (!(await takeQuestion(db, order.order_no, question))) return "throttled";
+  const instance = await instanceOf(tools, order.instance_id);
+  if (!instance) return "off";
+  const deps = depsOf(tools, instance, order.order_no);
+  const asked = await providerOf(instance).ask(instance, factsOf(order), deps);
+  await countUnclear(db, instance.id, asked.kind !== "unclear");
+  if (asked.kind === "paid") {
+    const { payment } = asked;
+    const key = `${payment.tradeNo}/${payment.amountMinor}`;
+    await bringPayment(tools, instance, { payment, origin: { kind, key, body: "" } });
+  }
+  return asked.kind;
+}
+
+/**
+ * Ends an order: asks, closes it at the provider, asks again; only then it is closed here (requirements Y19). Returns whether it is, or was
+ * paid.
+ */
+export async function endOrder(tools: OrderTools, order: OrderRow): Promise<boolean> {
+  const { db, clock } = tools;
+  const first = await askOrder(tools, order, { kind: "poll", isUrgent: true });
+  if (first === "paid") return true;
+  const instance = await instanceOf(tools, order.instance_id);
+  if (instance && first !== "gone") {
+    const deps = depsOf(tools, instance, order.order_no);
+    if ((await providerOf(instance).close(instance, factsOf(order), deps)) === "unclear") return false;
+    const second = await askOrder(tools, order, { kind: "poll", isUrgent: true });
+    if (second === "paid") return true;
+    if (second === "unclear") return false;
+  }
+  const nowSec = clock.seconds();
+  return closeOrder(db, order.order_no, { nowSec, nextCheck: nowSec + LATE_CHECKS_SEC[0] });
+}

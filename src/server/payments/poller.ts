@@ -1,0 +1,48 @@
+// Finds payments whose notice was lost: each order and each refund says itself when it is asked about next, so that a restart forgets nothing
+// (requirements Y18).
+
+import { listDueRefunds } from "#server/store/order-refunds.ts";
+import { forgetBodies, listDue, type OrderRow, scheduleCheck } from "#server/store/orders.ts";
+import { askOrder, endOrder, nextCheck, type OrderTools } from "./orders.ts";
+import { askAboutRefund } from "./refunds.ts";
+
+/** Questions of one run, and how many at a time: providers count them. */
+const MOST = 100;
+const TOGETHER = 10;
+/** What was stored of callbacks as it came is kept for so long. */
+const BODIES_SEC = 90 * 86_400;
+
+/** Asks about everything that is due. Returns how many questions there were. */
+export async function pollDue(tools: OrderTools): Promise<number> {
+  const nowSec = tools.clock.seconds();
+  const orders = await listDue(tools.db, nowSec, MOST);
+  await inTurns(orders, (order) => pollOrder(tools, order));
+  const refunds = await listDueRefunds(tools.db, nowSec, MOST);
+  await inTurns(refunds, (refund) => askAboutRefund(tools, refund));
+  return orders.length + refunds.length;
+}
+
+export function forgetOldBodies({ db, clock }: Pick<OrderTools, "db" | "clock">): Promise<number> {
+  return forgetBodies(db, clock.seconds() - BODIES_SEC);
+}
+
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < items.length; at += TOGETHER)
+    await Promise.all(items.slice(at, at + TOGETHER).map(work));
+}
+
+async function pollOrder(tools: OrderTools, order: OrderRow): Promise<void> {
+  const nowSec = tools.clock.seconds();
+  // First the next time, then the question: one that fails is asked again, and no failure stops the others.
+  await scheduleCheck(tools.db, order.order_no, {
+    nextCheck: nextCheck(order, nowSec),
+    checks: order.checks + 1,
+  });
+  try {
+    const isOver = order.status !== "closed" && order.expires_at <= nowSec;
+    if (isOver) await endOrder(tools, order);
+    else await askOrder(tools, order, { kind: "poll", isUrgent: true });
+  } catch (error) {
+    tools.events.backgroundFailed({ task: "payment question", error });
+  }
+}

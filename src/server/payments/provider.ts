@@ -1,0 +1,152 @@
+// What the payments room asks of each provider, and what it is told. Types only; a client of a provider knows no database and no quota.
+import type { PaymentProviderName } from "#contract/payment-provider.ts";
+import type { Egress } from "#server/egress/dispatcher.ts";
+
+/** A merchant account, opened. */
+export interface Instance {
+  readonly id: number;
+  readonly slug: string;
+  readonly provider: PaymentProviderName;
+  readonly name: string;
+  readonly merchantId: string;
+  readonly currency: string;
+  readonly isEnabled: boolean;
+  readonly methods: readonly string[];
+  readonly feeBp: number;
+  readonly rate: string;
+  readonly baseUrl: string;
+  /** By key; "" when absent. */
+  field(key: string): string;
+  /** The secret of now, and for a while the one before it, never "" (requirements Y07). */
+  secrets(key: string): readonly string[];
+}
+
+export interface ProviderDeps {
+  readonly egress: Pick<Egress, "send">;
+  readonly nowSec: number;
+  /** Where the provider tells us; constants without user text (requirements Y10). */
+  readonly notifyUrl: string;
+  readonly returnUrl: string;
+}
+
+/** The part of an order that a provider needs. */
+export interface OrderFacts {
+  readonly orderNo: string;
+  readonly method: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly expiresSec: number;
+  readonly clientAddress: string;
+  /** What `create` returned; "" = nothing yet. */
+  readonly session: string;
+  readonly tradeNo: string;
+}
+
+/** Where to pay. */
+export interface PayRef {
+  readonly qr: string;
+  readonly url: string;
+  /** The provider's name of the order. */
+  readonly session: string;
+}
+
+/** A payment that a provider confirmed; the caller compares it with the order. */
+export interface Payment {
+  readonly orderNo: string;
+  readonly tradeNo: string;
+  /** -1 = the provider named no amount that can be read. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly paidSec: number;
+}
+
+/** `problem` is short and typed, for log and history: never a signature, a key or an account of a payer. */
+export type Created =
+  | ({ readonly kind: "ready" } & PayRef)
+  | { readonly kind: "refused"; readonly problem: string }
+  | { readonly kind: "unclear"; readonly problem: string };
+
+/** `open` = not paid yet; `gone` = it cannot be paid any more. */
+export type Asked =
+  | { readonly kind: "paid"; readonly payment: Payment }
+  | { readonly kind: "open" }
+  | { readonly kind: "gone" }
+  | { readonly kind: "unclear"; readonly problem: string };
+
+export type Closed = "closed" | "unclear";
+
+/** `taken` = the provider works on it. */
+export type Refunded =
+  | { readonly kind: "done"; readonly providerId: string }
+  | { readonly kind: "taken" }
+  | { readonly kind: "failed"; readonly problem: string }
+  | { readonly kind: "unclear"; readonly problem: string };
+
+export interface RefundFacts {
+  readonly refundNo: string;
+  readonly amountMinor: number;
+}
+
+/** A callback as it came. */
+export interface CallbackRequest {
+  readonly method: "GET" | "POST";
+  /** Raw, without `?`. */
+  readonly query: string;
+  readonly body: Uint8Array;
+  header(name: string): string;
+}
+
+/** Money that went back at the provider, by its own id. */
+export interface Reversal {
+  readonly source: "elsewhere" | "dispute";
+  readonly providerId: string;
+  readonly orderNo: string;
+  readonly tradeNo: string;
+  readonly amountMinor: number;
+  /** The amount is the sum of all refunds of the order so far. */
+  readonly isTotal: boolean;
+  /** A dispute that was won. */
+  readonly isUndone: boolean;
+}
+
+/** `foreign` = genuine, but of another merchant; `refused` leaves no trace but a counter. */
+export type Notice =
+  | { readonly kind: "refused"; readonly problem: string }
+  | { readonly kind: "ignored" }
+  | { readonly kind: "foreign"; readonly orderNo: string; readonly key: string }
+  /** The notice names what to look at; the provider is asked what is so. */
+  | { readonly kind: "look"; readonly orderNo: string; readonly key: string; readonly session: string }
+  | { readonly kind: "paid"; readonly payment: Payment; readonly key: string }
+  | { readonly kind: "reversed"; readonly reversal: Reversal; readonly key: string }
+  /** What to look at could not be fetched: the provider has to tell again. */
+  | { readonly kind: "again" };
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface Provider {
+  /** How it wants to hear that a notice arrived, and that it was not taken. */
+  readonly accepted: Reply;
+  readonly refused: Reply;
+  create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> | Created;
+  ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked>;
+  /** Ends an order at the provider. Asked again afterwards in any case. */
+  close(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Closed>;
+  read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Promise<Notice> | Notice;
+  refund(
+    instance: Instance,
+    order: OrderFacts,
+    refund: RefundFacts & { deps: ProviderDeps },
+  ): Promise<Refunded>;
+  /** What became of a refund; the same number. */
+  askRefund(
+    instance: Instance,
+    order: OrderFacts,
+    refund: RefundFacts & { deps: ProviderDeps },
+  ): Promise<Refunded>;
+}
+
+/** What users see on the pages of a provider: never anything a user typed (requirements Y10). */
+export const SUBJECT = "账户充值";

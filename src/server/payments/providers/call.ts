@@ -1,0 +1,57 @@
+// The one way to call a provider: bounded, no redirects, the address policy in force; addresses with keys in them reach no log.
+import type { Egress } from "#server/egress/dispatcher.ts";
+import { fetchText, type TextResult } from "#server/egress/fetch-text.ts";
+
+const TIMEOUT_MS = 15_000;
+const LIMIT_BYTES = 1024 * 1024;
+
+export interface ProviderCall {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers?: readonly string[];
+  readonly body?: string | undefined;
+}
+
+/** Never throws. */
+export function callProvider(egress: Pick<Egress, "send">, call: ProviderCall): Promise<TextResult> {
+  return fetchText(egress, {
+    timeoutMs: TIMEOUT_MS,
+    limitBytes: LIMIT_BYTES,
+    headers: [],
+    ...call,
+  });
+}
+
+export const FORM = ["content-type", "application/x-www-form-urlencoded; charset=utf-8"] as const;
+export const JSON_BODY = ["content-type", "application/json", "accept", "application/json"] as const;
+
+/** A JSON object of an answer; undefined = it is none. */
+export function objectOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    // Any object may be read by name.
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text or a whole number as text; "" for anything else. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" && Number.isSafeInteger(value) ? String(value) : "";
+}
+
+/** A member that is an object itself; an empty one for anything else. */
+export function memberOf(value: unknown, name: string): Record<string, unknown> {
+  const inner: unknown =
+    typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : {};
+}
+
+/** Why an answer says nothing, in a word. */
+export function problemOf(result: TextResult): string {
+  return result.kind === "fault" ? result.code : `status ${result.status}`;
+}

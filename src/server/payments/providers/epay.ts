@@ -1,0 +1,324 @@
+// 易支付, V1 (MD5) and V2 (RSA): one flow, two signatures. Sites differ in details; what cannot be understood stays open (vendors/epay).
+import { minorOf, minorText } from "#contract/money.ts";
+import type { TextResult } from "#server/egress/fetch-text.ts";
+import type {
+  Asked,
+  CallbackRequest,
+  Created,
+  Instance,
+  Notice,
+  OrderFacts,
+  Provider,
+  ProviderDeps,
+  Refunded,
+  RefundFacts,
+} from "#server/payments/provider.ts";
+import { SUBJECT } from "#server/payments/provider.ts";
+import { formBody, type Params, parseForm } from "#server/payments/wire/form.ts";
+import { flatMembers, rawMembers } from "#server/payments/wire/raw-json.ts";
+import {
+  isNear,
+  signEpayV1,
+  signEpayV2,
+  verifiesEpayV1,
+  verifiesEpayV2,
+} from "#server/payments/wire/signatures.ts";
+import { rsaPrivateKey, rsaPublicKey } from "#server/secrets/payment-crypto.ts";
+import { callProvider, FORM, problemOf } from "./call.ts";
+
+type Fields = readonly (readonly [string, string])[];
+
+interface Version {
+  readonly paths: { readonly create: string; readonly query: string; readonly refund: string };
+  /** The fields with time and signature; undefined = the account has no usable key. */
+  signed(instance: Instance, fields: Fields, nowSec: number): Fields | undefined;
+  /** The fields of a question or refund: V1 sends its key in clear. */
+  authorised(instance: Instance, fields: Fields, nowSec: number): Fields | undefined;
+  verifies(instance: Instance, params: Params, nowSec: number): boolean;
+  okCode(instance: Instance): string;
+}
+
+const v1: Version = {
+  paths: { create: "/mapi.php", query: "/api.php?act=order", refund: "/api.php?act=refund" },
+  signed(instance, fields) {
+    const [key] = instance.secrets("key");
+    return key === undefined
+      ? undefined
+      : [...fields, ["sign", signEpayV1(fields, key)], ["sign_type", "MD5"]];
+  },
+  authorised(instance, fields) {
+    const [key] = instance.secrets("key");
+    return key === undefined ? undefined : [...fields, ["key", key]];
+  },
+  verifies: (instance, params) => instance.secrets("key").some((key) => verifiesEpayV1(params, key)),
+  okCode: () => "1",
+};
+
+const v2: Version = {
+  paths: { create: "/api/pay/create", query: "/api/pay/query", refund: "/api/pay/refund" },
+  signed(instance, fields, nowSec) {
+    const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
+    const timed = [...fields, ["timestamp", String(nowSec)]] as const;
+    return key && [...timed, ["sign", signEpayV2(timed, key)], ["sign_type", "RSA"]];
+  },
+  authorised: (instance, fields, nowSec) => v2.signed(instance, fields, nowSec),
+  verifies(instance, params, nowSec) {
+    const key = rsaPublicKey(instance.field("platform_key"));
+    return key !== undefined && verifiesEpayV2(params, key, nowSec);
+  },
+  okCode: (instance) => instance.field("ok_code") || "0",
+};
+
+/** What a notice may carry besides what is checked: parameters of requests would make it one (requirements Y11). */
+const OF_REQUESTS = ["notify_url", "return_url", "clientip", "device", "method"];
+
+/** An address of an answer: relative ones are the site's own. */
+function absolute(base: string, address: string): string {
+  if (address === "" || !URL.canParse(address, `${base}/`)) return "";
+  return new URL(address, `${base}/`).href;
+}
+
+function payFields(instance: Instance, order: OrderFacts, { notifyUrl, returnUrl }: ProviderDeps): Fields {
+  return [
+    ["pid", instance.merchantId],
+    ["type", order.method],
+    ["out_trade_no", order.orderNo],
+    ["notify_url", notifyUrl],
+    ["return_url", returnUrl],
+    ["name", SUBJECT],
+    ["money", minorText(order.amountMinor)],
+  ];
+}
+
+async function create(
+  version: Version,
+  instance: Instance,
+  order: OrderFacts,
+  deps: ProviderDeps,
+): Promise<Created> {
+  const fields = payFields(instance, order, deps);
+  const page = version.signed(instance, fields, deps.nowSec);
+  const more = version === v2 ? ([["method", "web"]] as const) : [];
+  const asked = version.signed(
+    instance,
+    [
+      ...fields,
+      ...more,
+      ["clientip", /^[0-9a-f.:]{3,45}$/i.test(order.clientAddress) ? order.clientAddress : "127.0.0.1"],
+      ["device", "pc"],
+    ],
+    deps.nowSec,
+  );
+  if (!page || !asked) return { kind: "refused", problem: "no usable key" };
+  // The cashier page takes the payer even where the site offers no interface for programs.
+  const submit = version === v1 ? "/submit.php" : "/api/pay/submit";
+  const fallback = `${instance.baseUrl}${submit}?${formBody(page)}`;
+  const result = await callProvider(deps.egress, {
+    method: "POST",
+    url: instance.baseUrl + version.paths.create,
+    headers: FORM,
+    body: formBody(asked),
+  });
+  const answer = read(version, { instance, result, deps });
+  if (!answer) return { kind: "unclear", problem: problemOf(result) };
+  if (answer.get("code") !== version.okCode(instance))
+    return { kind: "refused", problem: "provider refused" };
+  return { kind: "ready", ...placeOf(instance, answer), url: placeOf(instance, answer).url || fallback };
+}
+
+/** An answer as flat texts; V2 signs its answers, and one that does not verify says nothing. */
+function read(
+  version: Version,
+  { instance, result, deps }: { instance: Instance; result: TextResult; deps: ProviderDeps },
+): Params | undefined {
+  if (result.kind === "fault" || result.status !== 200) return undefined;
+  const flat = flatMembers(result.text);
+  if (!flat?.has("code")) return undefined;
+  if (
+    version === v2 &&
+    flat.get("code") === version.okCode(instance) &&
+    !version.verifies(instance, flat, deps.nowSec)
+  )
+    return undefined;
+  const nested = flatMembers(rawMembers(result.text)?.get("data") ?? "");
+  return nested && !flat.has("out_trade_no") ? new Map([...nested, ...flat]) : flat;
+}
+
+async function ask(
+  version: Version,
+  instance: Instance,
+  order: OrderFacts,
+  deps: ProviderDeps,
+): Promise<Asked> {
+  const fields = version.authorised(
+    instance,
+    [
+      ["pid", instance.merchantId],
+      ["out_trade_no", order.orderNo],
+    ],
+    deps.nowSec,
+  );
+  if (!fields) return { kind: "unclear", problem: "no usable key" };
+  const url = instance.baseUrl + version.paths.query;
+  const result = await callProvider(
+    deps.egress,
+    version === v1
+      ? { method: "GET", url: `${url}&${formBody(fields)}` }
+      : { method: "POST", url, headers: FORM, body: formBody(fields) },
+  );
+  const answer = read(version, { instance, result, deps });
+  if (!answer) return { kind: "unclear", problem: problemOf(result) };
+  return judge(version, { instance, order, answer });
+}
+
+/** Paid only by the full rule (requirements Y16): everything else is open or says nothing. */
+function judge(
+  version: Version,
+  { instance, order, answer }: { instance: Instance; order: OrderFacts; answer: Params },
+): Asked {
+  if (answer.get("code") !== version.okCode(instance)) return { kind: "open" };
+  if (answer.get("out_trade_no") !== order.orderNo) return { kind: "unclear", problem: "another order" };
+  if (answer.get("pid") !== instance.merchantId) return { kind: "unclear", problem: "another merchant" };
+  if (answer.get("status") !== "1") return { kind: "open" };
+  if ((answer.get("trade_status") ?? "TRADE_SUCCESS") !== "TRADE_SUCCESS") return { kind: "open" };
+  const paid = payment(answer, instance);
+  return paid.tradeNo === ""
+    ? { kind: "unclear", problem: "no trade number" }
+    : { kind: "paid", payment: paid };
+}
+
+function payment(params: Params, instance: Instance) {
+  return {
+    orderNo: params.get("out_trade_no") ?? "",
+    tradeNo: params.get("trade_no") ?? "",
+    amountMinor: minorOf(params.get("money") ?? "") ?? -1,
+    currency: instance.currency,
+    paidSec: 0,
+  };
+}
+
+function readNotice(
+  version: Version,
+  instance: Instance,
+  request: CallbackRequest,
+  deps: ProviderDeps,
+): Notice {
+  const text = request.method === "GET" ? request.query : Buffer.from(request.body).toString("utf8");
+  if (request.method === "POST" && request.query !== "")
+    return { kind: "refused", problem: "query and body" };
+  const params = parseForm(text);
+  if (!params) return { kind: "refused", problem: "form" };
+  const isOdd = [...params].some(
+    ([name, value]) => OF_REQUESTS.includes(name) || (name !== "sign" && value.includes("&")),
+  );
+  if (isOdd) return { kind: "refused", problem: "parameters of a request" };
+  if (!version.verifies(instance, params, deps.nowSec))
+    return { kind: "refused", problem: isLate(version, { params, deps }) ? "clock" : "signature" };
+  const status = params.get("trade_status") ?? "";
+  const paid = payment(params, instance);
+  const key = [params.get("pid"), paid.orderNo, paid.tradeNo, status, params.get("money")].join("/");
+  if (params.get("pid") !== instance.merchantId) return { kind: "foreign", orderNo: paid.orderNo, key };
+  if (status !== "TRADE_SUCCESS") return { kind: "ignored" };
+  return paid.tradeNo === ""
+    ? { kind: "refused", problem: "no trade number" }
+    : { kind: "paid", payment: paid, key };
+}
+
+function isLate(version: Version, { params, deps }: { params: Params; deps: ProviderDeps }): boolean {
+  return version === v2 && !isNear(params.get("timestamp") ?? "", deps.nowSec);
+}
+
+async function refund(
+  version: Version,
+  instance: Instance,
+  order: OrderFacts,
+  { refundNo, amountMinor, deps }: RefundFacts & { deps: ProviderDeps },
+): Promise<Refunded> {
+  const named: Fields = [
+    ["pid", instance.merchantId],
+    ["trade_no", order.tradeNo],
+    ["out_trade_no", order.orderNo],
+    ["money", minorText(amountMinor)],
+    ...(version === v2 ? ([["out_refund_no", refundNo]] as const) : []),
+  ];
+  const fields = version.authorised(instance, named, deps.nowSec);
+  if (!fields) return { kind: "unclear", problem: "no usable key" };
+  const result = await callProvider(deps.egress, {
+    method: "POST",
+    url: instance.baseUrl + version.paths.refund,
+    headers: FORM,
+    body: formBody(fields),
+  });
+  const answer = read(version, { instance, result, deps });
+  // V1 knows no number of a refund: what is not a plain yes is decided by a person, who can see the site.
+  if (!answer) return { kind: "unclear", problem: problemOf(result) };
+  if (answer.get("code") === version.okCode(instance))
+    return { kind: "done", providerId: answer.get("refund_no") ?? "" };
+  return { kind: "unclear", problem: `code ${(answer.get("code") ?? "").slice(0, 8)}` };
+}
+
+async function askRefund(
+  version: Version,
+  instance: Instance,
+  _order: OrderFacts,
+  { refundNo, deps }: RefundFacts & { deps: ProviderDeps },
+): Promise<Refunded> {
+  if (version === v1) return { kind: "unclear", problem: "the protocol has no such question" };
+  const fields = version.authorised(
+    instance,
+    [
+      ["pid", instance.merchantId],
+      ["out_refund_no", refundNo],
+    ],
+    deps.nowSec,
+  );
+  if (!fields) return { kind: "unclear", problem: "no usable key" };
+  const url = `${instance.baseUrl}/api/pay/refundquery`;
+  const result = await callProvider(deps.egress, {
+    method: "POST",
+    url,
+    headers: FORM,
+    body: formBody(fields),
+  });
+  const answer = read(version, { instance, result, deps });
+  if (!answer || answer.get("code") !== version.okCode(instance))
+    return { kind: "unclear", problem: problemOf(result) };
+  return answer.get("status") === "1"
+    ? { kind: "done", providerId: answer.get("refund_no") ?? "" }
+    : { kind: "taken" };
+}
+
+function createEpay(version: Version): Provider {
+  return {
+    accepted: { status: 200, body: "success" },
+    refused: { status: 400, body: "fail" },
+    create: (instance, order, deps) => create(version, instance, order, deps),
+    ask: (instance, order, deps) => ask(version, instance, order, deps),
+    read: (instance, request, deps) => readNotice(version, instance, request, deps),
+    refund: (instance, order, facts) => refund(version, instance, order, facts),
+    askRefund: (instance, order, facts) => askRefund(version, instance, order, facts),
+    // V1 has no such call; a late payment is credited in any case.
+    close: async () => "closed",
+  };
+}
+
+export const epayV1 = createEpay(v1);
+export const epayV2 = createEpay(v2);
+
+/** What an answer says about where to pay. */
+function placeOf(instance: Instance, answer: Params): { qr: string; url: string; session: string } {
+  const get = (name: string) => answer.get(name) ?? "";
+  const session = get("trade_no");
+  const base = instance.baseUrl;
+  const info = get("pay_info");
+  const kind = get("pay_type");
+  if (kind !== "") {
+    if (kind === "qrcode") return { qr: absolute(base, info), url: "", session };
+    return { qr: "", url: kind === "jump" || kind === "urlscheme" ? absolute(base, info) : "", session };
+  }
+  return {
+    qr: absolute(base, get("qrcode")),
+    url: absolute(base, get("payurl") || get("urlscheme")),
+    session,
+  };
+}

@@ -1,0 +1,269 @@
+// Stripe Checkout on its plain API: five calls and one HMAC. An event tells what to look at, the fetched object what is so (requirements Y24).
+
+import type {
+  Asked,
+  CallbackRequest,
+  Created,
+  Instance,
+  Notice,
+  OrderFacts,
+  Provider,
+  ProviderDeps,
+  Refunded,
+} from "#server/payments/provider.ts";
+import { SUBJECT } from "#server/payments/provider.ts";
+import { formBody } from "#server/payments/wire/form.ts";
+import { verifiesStripe } from "#server/payments/wire/signatures.ts";
+import { callProvider, FORM, memberOf, objectOf, textOf } from "./call.ts";
+
+/** Fetching with a version of our own makes that of an event's body irrelevant (requirements Y27, vendors/stripe). */
+export const STRIPE_VERSION = "2026-10-28.endive";
+
+interface StripeAnswer {
+  readonly kind: "ok" | "refused" | "unclear";
+  readonly body: Record<string, unknown>;
+  readonly problem: string;
+}
+
+interface StripeCall {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly form?: readonly (readonly [string, string])[];
+  readonly idempotencyKey?: string;
+}
+
+async function stripeCall(
+  instance: Instance,
+  { egress }: ProviderDeps,
+  call: StripeCall,
+): Promise<StripeAnswer> {
+  const [key = ""] = instance.secrets("secret_key");
+  const result = await callProvider(egress, {
+    method: call.method,
+    url: instance.baseUrl + call.path,
+    headers: [
+      ...["authorization", `Bearer ${key}`, "stripe-version", STRIPE_VERSION],
+      ...(call.form ? FORM : []),
+      ...(call.idempotencyKey === undefined ? [] : ["idempotency-key", call.idempotencyKey]),
+    ],
+    body: call.form && formBody(call.form),
+  });
+  if (result.kind === "fault") return { kind: "unclear", body: {}, problem: result.code };
+  const body = objectOf(result.text);
+  const problem = `status ${result.status}`;
+  if (!body) return { kind: "unclear", body: {}, problem };
+  if (result.status === 200) return { kind: "ok", body, problem: "" };
+  // A refusal names what is wrong; what may pass by itself says nothing about the order.
+  const isRefusal =
+    result.status >= 400 && result.status < 500 && ![401, 403, 409, 429].includes(result.status);
+  return { kind: isRefusal ? "refused" : "unclear", body, problem };
+}
+
+function isLive(instance: Instance): boolean {
+  return !(instance.secrets("secret_key")[0] ?? "").includes("_test_");
+}
+
+async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
+  const form: [string, string][] = [
+    ["mode", "payment"],
+    ["line_items[0][quantity]", "1"],
+    ["line_items[0][price_data][currency]", order.currency.toLowerCase()],
+    ["line_items[0][price_data][unit_amount]", String(order.amountMinor)],
+    ["line_items[0][price_data][product_data][name]", SUBJECT],
+    ["payment_method_types[0]", order.method],
+    ...(order.method === "wechat_pay"
+      ? ([["payment_method_options[wechat_pay][client]", "web"]] as [string, string][])
+      : []),
+    ["client_reference_id", order.orderNo],
+    ["metadata[order_no]", order.orderNo],
+    ["payment_intent_data[metadata][order_no]", order.orderNo],
+    ["success_url", deps.returnUrl],
+    ["cancel_url", deps.returnUrl],
+    ["expires_at", String(order.expiresSec)],
+  ];
+  const path = "/v1/checkout/sessions";
+  const idempotencyKey = `order/${order.orderNo}/create`;
+  const answer = await stripeCall(instance, deps, { method: "POST", path, form, idempotencyKey });
+  if (answer.kind !== "ok") return { kind: answer.kind, problem: answer.problem };
+  const [session, url] = [textOf(answer.body["id"]), textOf(answer.body["url"])];
+  if (!/^cs_\w+$/.test(session) || !/^https?:\/\//.test(url))
+    return { kind: "unclear", problem: "no session" };
+  return { kind: "ready", qr: "", url, session };
+}
+
+/** What a session that was fetched says about its order. */
+function judge(instance: Instance, session: Record<string, unknown>): Asked {
+  if (session["livemode"] !== isLive(instance)) return { kind: "unclear", problem: "livemode" };
+  // Of a finished Checkout that is not paid the bank has not spoken yet (requirements Y25).
+  if (session["payment_status"] !== "paid")
+    return session["status"] === "expired" ? { kind: "gone" } : { kind: "open" };
+  const amount = session["amount_total"];
+  const intent = session["payment_intent"];
+  const tradeNo = textOf(intent) || textOf(memberOf(session, "payment_intent")["id"]);
+  if (tradeNo === "") return { kind: "unclear", problem: "no payment" };
+  return {
+    kind: "paid",
+    payment: {
+      orderNo: textOf(session["client_reference_id"]),
+      tradeNo,
+      amountMinor: typeof amount === "number" && Number.isSafeInteger(amount) ? amount : -1,
+      currency: textOf(session["currency"]).toUpperCase(),
+      paidSec: 0,
+    },
+  };
+}
+
+async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked> {
+  if (order.session === "") {
+    // The answer to the first try was lost: the same key gets the same session, or makes it.
+    const made = await create(instance, order, deps);
+    if (made.kind !== "ready") return { kind: "unclear", problem: made.problem };
+    return ask(instance, { ...order, session: made.session }, deps);
+  }
+  const answer = await stripeCall(instance, deps, {
+    method: "GET",
+    path: `/v1/checkout/sessions/${order.session}`,
+  });
+  return answer.kind === "ok" ? judge(instance, answer.body) : { kind: "unclear", problem: answer.problem };
+}
+
+const SESSION_EVENTS = [
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "checkout.session.async_payment_failed",
+  "checkout.session.expired",
+];
+
+async function read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Promise<Notice> {
+  const header = request.header("stripe-signature");
+  const secrets = instance.secrets("webhook_secret");
+  if (request.method !== "POST" || !verifiesStripe(request.body, header, { secrets, nowSec: deps.nowSec }))
+    return { kind: "refused", problem: "signature" };
+  const event = objectOf(Buffer.from(request.body).toString("utf8"));
+  const [type, key] = [textOf(event?.["type"]), textOf(event?.["id"])];
+  const object = memberOf(memberOf(event, "data"), "object");
+  const id = textOf(object["id"]);
+  if (event?.["livemode"] !== isLive(instance)) return { kind: "ignored" };
+  if (SESSION_EVENTS.includes(type)) return lookAt(instance, { id, key }, deps);
+  if (type.startsWith("refund.") || type === "charge.refunded")
+    return refundOf(instance, { id, key, type, object }, deps);
+  return type.startsWith("charge.dispute.") ? disputeOf(instance, { id, key }, deps) : { kind: "ignored" };
+}
+
+async function lookAt(
+  instance: Instance,
+  { id, key }: { id: string; key: string },
+  deps: ProviderDeps,
+): Promise<Notice> {
+  if (!/^cs_\w+$/.test(id)) return { kind: "ignored" };
+  const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/checkout/sessions/${id}` });
+  if (answer.kind === "unclear") return { kind: "again" };
+  if (answer.kind === "refused") return { kind: "ignored" };
+  const asked = judge(instance, answer.body);
+  if (asked.kind === "unclear") return { kind: "ignored" };
+  const orderNo = textOf(answer.body["client_reference_id"]);
+  return asked.kind === "paid"
+    ? { kind: "paid", payment: asked.payment, key }
+    : { kind: "look", orderNo, key, session: id };
+}
+
+interface Named {
+  readonly id: string;
+  readonly key: string;
+  readonly type: string;
+  readonly object: Record<string, unknown>;
+}
+
+/** Refunds made in Stripe's dashboard; ours carry their number and are asked about by it. */
+async function refundOf(instance: Instance, { id, key, type }: Named, deps: ProviderDeps): Promise<Notice> {
+  if (type === "charge.refunded" || !/^re_\w+$/.test(id)) return { kind: "ignored" };
+  const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/refunds/${id}` });
+  if (answer.kind === "unclear") return { kind: "again" };
+  if (answer.kind === "refused" || answer.body["status"] !== "succeeded") return { kind: "ignored" };
+  const isOurs = textOf(memberOf(answer.body, "metadata")["refund_no"]) !== "";
+  return isOurs
+    ? { kind: "ignored" }
+    : reversed(answer.body, { source: "elsewhere", id, key, isUndone: false });
+}
+
+async function disputeOf(
+  instance: Instance,
+  { id, key }: { id: string; key: string },
+  deps: ProviderDeps,
+): Promise<Notice> {
+  if (!/^dp_\w+$/.test(id)) return { kind: "ignored" };
+  const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/disputes/${id}` });
+  if (answer.kind === "unclear") return { kind: "again" };
+  if (answer.kind === "refused") return { kind: "ignored" };
+  const status = textOf(answer.body["status"]);
+  // A question of a bank that takes no money.
+  if (status.startsWith("warning_")) return { kind: "ignored" };
+  return reversed(answer.body, { source: "dispute", id, key, isUndone: status === "won" });
+}
+
+function reversed(
+  body: Record<string, unknown>,
+  parts: { source: "elsewhere" | "dispute"; id: string; key: string; isUndone: boolean },
+): Notice {
+  const amount = body["amount"];
+  const { source, id, key, isUndone } = parts;
+  const amountMinor = typeof amount === "number" && Number.isSafeInteger(amount) && amount > 0 ? amount : 0;
+  const tradeNo = textOf(body["payment_intent"]);
+  if (amountMinor === 0 || tradeNo === "") return { kind: "ignored" };
+  return {
+    kind: "reversed",
+    key,
+    reversal: { source, providerId: id, orderNo: "", tradeNo, amountMinor, isTotal: false, isUndone },
+  };
+}
+
+/** The refund object has the last word. */
+function refundVerdict(answer: StripeAnswer): Refunded {
+  if (answer.kind !== "ok")
+    return { kind: answer.kind === "refused" ? "failed" : "unclear", problem: answer.problem };
+  const status = textOf(answer.body["status"]);
+  if (status === "succeeded") return { kind: "done", providerId: textOf(answer.body["id"]) };
+  return status === "failed" || status === "canceled"
+    ? { kind: "failed", problem: status }
+    : { kind: "taken" };
+}
+
+const refund: Provider["refund"] = async (instance, order, { refundNo, amountMinor, deps }) =>
+  refundVerdict(
+    await stripeCall(instance, deps, {
+      method: "POST",
+      path: "/v1/refunds",
+      form: [
+        ["payment_intent", order.tradeNo],
+        ["amount", String(amountMinor)],
+        ["metadata[refund_no]", refundNo],
+      ],
+      idempotencyKey: `refund/${refundNo}`,
+    }),
+  );
+
+const askRefund: Provider["askRefund"] = async (instance, order, { refundNo, deps }) => {
+  const path = `/v1/refunds?payment_intent=${encodeURIComponent(order.tradeNo)}&limit=100`;
+  const answer = await stripeCall(instance, deps, { method: "GET", path });
+  const list = answer.body["data"];
+  if (answer.kind !== "ok" || !Array.isArray(list)) return { kind: "unclear", problem: answer.problem };
+  const found: unknown = list.find((one) => memberOf(one, "metadata")["refund_no"] === refundNo);
+  const body = objectOf(JSON.stringify(found ?? null));
+  return body ? refundVerdict({ ...answer, body }) : { kind: "unclear", problem: "no such refund" };
+};
+
+export const stripe: Provider = {
+  accepted: { status: 200, body: "" },
+  refused: { status: 400, body: "" },
+  create,
+  ask,
+  async close(instance, order, deps) {
+    if (order.session === "") return "unclear";
+    const path = `/v1/checkout/sessions/${order.session}/expire`;
+    const answer = await stripeCall(instance, deps, { method: "POST", path, form: [] });
+    return answer.kind === "unclear" ? "unclear" : "closed";
+  },
+  read,
+  refund,
+  askRefund,
+};

@@ -1,0 +1,263 @@
+// WeChat Pay, API v3, native payments (a QR code). Answers and callbacks are verified with a set of keys by serial (vendors/wechat-pay).
+
+import type {
+  Asked,
+  CallbackRequest,
+  Created,
+  Instance,
+  Notice,
+  OrderFacts,
+  Provider,
+  ProviderDeps,
+  Refunded,
+} from "#server/payments/provider.ts";
+import { SUBJECT } from "#server/payments/provider.ts";
+import { verifyWeChat, wechatRequestText } from "#server/payments/wire/signatures.ts";
+import {
+  openGcm,
+  type RsaKey,
+  rsaPrivateKey,
+  rsaPublicKey,
+  signRsa,
+} from "#server/secrets/payment-crypto.ts";
+import { randomHex } from "#server/secrets.ts";
+import { callProvider, JSON_BODY, memberOf, objectOf, problemOf, textOf } from "./call.ts";
+
+/** The keys of an account: before each stands its id on a line of its own. */
+export function wechatKeys(text: string): Map<string, RsaKey> {
+  const keys = new Map<string, RsaKey>();
+  for (const [, serial = "", pem = ""] of text.matchAll(
+    /^\s*(\w{8,80})\s*\n((?!\s*\w{8,80}\s*\n-)[\s\S]*?-----END [A-Z ]+-----)/gm,
+  )) {
+    const key = rsaPublicKey(pem.trim());
+    if (key) keys.set(serial, key);
+  }
+  return keys;
+}
+
+type Answer =
+  | { readonly kind: "ok"; readonly body: Record<string, unknown> }
+  | { readonly kind: "refused"; readonly code: string; readonly status: number }
+  | { readonly kind: "unclear"; readonly problem: string };
+
+/** RFC 3339 in Beijing. */
+function beijing(sec: number): string {
+  return `${new Date((sec + 8 * 3600) * 1000).toISOString().slice(0, 19)}+08:00`;
+}
+
+async function wechatCall(
+  instance: Instance,
+  { egress, nowSec }: ProviderDeps,
+  { method, path, content }: { method: "GET" | "POST"; path: string; content?: object },
+): Promise<Answer> {
+  const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
+  const keys = wechatKeys(instance.field("platform_key"));
+  if (!key) return { kind: "unclear", problem: "no usable key" };
+  const body = content === undefined ? "" : JSON.stringify(content);
+  const [timestamp, nonce] = [String(nowSec), randomHex(32).toUpperCase()];
+  const signature = signRsa(wechatRequestText({ method, path, timestamp, nonce, body }), key);
+  const authorization =
+    `WECHATPAY2-SHA256-RSA2048 mchid="${instance.merchantId}",nonce_str="${nonce}",` +
+    `signature="${signature}",timestamp="${timestamp}",serial_no="${instance.field("cert_serial")}"`;
+  const [serial = ""] = keys.keys();
+  const headers = ["authorization", authorization, "wechatpay-serial", serial, ...JSON_BODY];
+  const url = instance.baseUrl + path;
+  const result = await callProvider(egress, { method, url, headers, body: content && body });
+  if (result.kind === "fault") return { kind: "unclear", problem: result.code };
+  const header = (name: string) => textOf(result.headers[name]);
+  const isSigned =
+    verifyWeChat(
+      {
+        timestamp: header("wechatpay-timestamp"),
+        nonce: header("wechatpay-nonce"),
+        signature: header("wechatpay-signature"),
+        serial: header("wechatpay-serial"),
+        body: Buffer.from(result.text),
+      },
+      keys,
+      nowSec,
+    ) === "valid";
+  if (result.status >= 500 || result.status === 429) return { kind: "unclear", problem: problemOf(result) };
+  // A yes without a valid signature was never received; a no is as good as its status.
+  if (result.status >= 200 && result.status < 300)
+    return isSigned
+      ? { kind: "ok", body: objectOf(result.text) ?? {} }
+      : { kind: "unclear", problem: "signature" };
+  return { kind: "refused", code: textOf(objectOf(result.text)?.["code"]), status: result.status };
+}
+
+function problem(answer: Exclude<Answer, { kind: "ok" }>): string {
+  if (answer.kind === "unclear") return answer.problem;
+  return /^[A-Z_]{1,40}$/.test(answer.code) ? answer.code : `status ${answer.status}`;
+}
+
+async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
+  const content = {
+    appid: instance.field("app_id"),
+    mchid: instance.merchantId,
+    description: SUBJECT,
+    out_trade_no: order.orderNo,
+    notify_url: deps.notifyUrl,
+    time_expire: beijing(order.expiresSec),
+    amount: { total: order.amountMinor, currency: "CNY" },
+  };
+  const answer = await wechatCall(instance, deps, {
+    method: "POST",
+    path: "/v3/pay/transactions/native",
+    content,
+  });
+  if (answer.kind !== "ok") return { kind: answer.kind, problem: problem(answer) };
+  const qr = textOf(answer.body["code_url"]);
+  return qr === "" ? { kind: "unclear", problem: "no code" } : { kind: "ready", qr, url: "", session: "" };
+}
+
+async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked> {
+  const path = `/v3/pay/transactions/out-trade-no/${order.orderNo}?mchid=${encodeURIComponent(instance.merchantId)}`;
+  const answer = await wechatCall(instance, deps, { method: "GET", path });
+  if (answer.kind === "refused" && answer.code === "ORDER_NOT_EXIST") return { kind: "open" };
+  if (answer.kind !== "ok") return { kind: "unclear", problem: problem(answer) };
+  const state = textOf(answer.body["trade_state"]);
+  if (state === "CLOSED" || state === "REVOKED") return { kind: "gone" };
+  // REFUND: it was paid, and what went back is booked by itself.
+  if (state !== "SUCCESS" && state !== "REFUND") return { kind: "open" };
+  if (!isOurs(instance, answer.body)) return { kind: "unclear", problem: "another merchant" };
+  const payment = paymentOf(answer.body);
+  if (payment.orderNo !== order.orderNo || payment.tradeNo === "")
+    return { kind: "unclear", problem: "another order" };
+  return { kind: "paid", payment };
+}
+
+function isOurs(instance: Instance, body: Record<string, unknown>): boolean {
+  return textOf(body["mchid"]) === instance.merchantId && textOf(body["appid"]) === instance.field("app_id");
+}
+
+/** `amount.total` and not `payer_total`, which coupons lower. */
+function paymentOf(body: Record<string, unknown>) {
+  const { total, currency } = memberOf(body, "amount");
+  return {
+    orderNo: textOf(body["out_trade_no"]),
+    tradeNo: textOf(body["transaction_id"]),
+    amountMinor: typeof total === "number" && Number.isSafeInteger(total) ? total : -1,
+    currency: textOf(currency) || "CNY",
+    paidSec: 0,
+  };
+}
+
+function read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Notice {
+  const verdict = verifyWeChat(
+    {
+      timestamp: request.header("wechatpay-timestamp"),
+      nonce: request.header("wechatpay-nonce"),
+      signature: request.header("wechatpay-signature"),
+      serial: request.header("wechatpay-serial"),
+      body: request.body,
+    },
+    wechatKeys(instance.field("platform_key")),
+    deps.nowSec,
+  );
+  if (request.method !== "POST" || verdict !== "valid")
+    return { kind: "refused", problem: verdict === "probe" ? "probe" : "signature" };
+  const event = objectOf(Buffer.from(request.body).toString("utf8"));
+  const resource = memberOf(event, "resource");
+  const [nonce, aad, sealed] = [resource["nonce"], resource["associated_data"], resource["ciphertext"]].map(
+    textOf,
+  );
+  const plain = instance
+    .secrets("api_key")
+    .map((key) => openGcm(sealed ?? "", { key, nonce: nonce ?? "", aad: aad ?? "" }))
+    .find((text) => text !== undefined);
+  const body = plain === undefined ? undefined : objectOf(plain);
+  if (!body || resource["algorithm"] !== "AEAD_AES_256_GCM") return { kind: "refused", problem: "cipher" };
+  return judge(instance, textOf(event?.["event_type"]), body);
+}
+
+function judge(instance: Instance, type: string, body: Record<string, unknown>): Notice {
+  if (type.startsWith("REFUND.")) return refundNotice(instance, type, body);
+  if (type !== "TRANSACTION.SUCCESS" || body["trade_state"] !== "SUCCESS") return { kind: "ignored" };
+  const payment = paymentOf(body);
+  const from = [textOf(body["mchid"]), textOf(body["appid"])];
+  const key = [...from, payment.orderNo, payment.tradeNo, "SUCCESS", payment.amountMinor].join("/");
+  if (!isOurs(instance, body)) return { kind: "foreign", orderNo: payment.orderNo, key };
+  return payment.tradeNo === ""
+    ? { kind: "refused", problem: "no transaction" }
+    : { kind: "paid", payment, key };
+}
+
+/** Refunds made at the merchant's platform; ours are known by their number. */
+function refundNotice(instance: Instance, type: string, body: Record<string, unknown>): Notice {
+  const amount = memberOf(body, "amount")["refund"];
+  const [orderNo, tradeNo, refundNo, id] = [
+    "out_trade_no",
+    "transaction_id",
+    "out_refund_no",
+    "refund_id",
+  ].map((name) => textOf(body[name]));
+  const key = `${id}/${type}`;
+  if (textOf(body["mchid"]) !== instance.merchantId) return { kind: "foreign", orderNo: orderNo ?? "", key };
+  const isOurs = (refundNo ?? "").startsWith("RF");
+  if (type !== "REFUND.SUCCESS" || isOurs || typeof amount !== "number" || !(amount > 0))
+    return { kind: "ignored" };
+  return {
+    kind: "reversed",
+    key,
+    reversal: {
+      source: "elsewhere",
+      providerId: id ?? "",
+      orderNo: orderNo ?? "",
+      tradeNo: tradeNo ?? "",
+      amountMinor: amount,
+      isTotal: false,
+      isUndone: false,
+    },
+  };
+}
+
+function refundVerdict(answer: Answer): Refunded {
+  if (answer.kind === "unclear") return answer;
+  if (answer.kind === "refused") return { kind: "failed", problem: problem(answer) };
+  const status = textOf(answer.body["status"]);
+  if (status === "SUCCESS") return { kind: "done", providerId: textOf(answer.body["refund_id"]) };
+  if (status === "CLOSED") return { kind: "failed", problem: status };
+  // ABNORMAL: the payer's card is closed, the money waits at the merchant's platform for a person.
+  return status === "ABNORMAL" ? { kind: "unclear", problem: status } : { kind: "taken" };
+}
+
+const refund: Provider["refund"] = async (instance, order, { refundNo, amountMinor, deps }) =>
+  refundVerdict(
+    await wechatCall(instance, deps, {
+      method: "POST",
+      path: "/v3/refund/domestic/refunds",
+      content: {
+        out_trade_no: order.orderNo,
+        out_refund_no: refundNo,
+        amount: { refund: amountMinor, total: order.amountMinor, currency: "CNY" },
+      },
+    }),
+  );
+
+const askRefund: Provider["askRefund"] = async (instance, _order, { refundNo, deps }) => {
+  const answer = await wechatCall(instance, deps, {
+    method: "GET",
+    path: `/v3/refund/domestic/refunds/${refundNo}`,
+  });
+  return answer.kind === "refused" ? { kind: "unclear", problem: problem(answer) } : refundVerdict(answer);
+};
+
+export const wechat: Provider = {
+  accepted: { status: 200, body: '{"code":"SUCCESS"}' },
+  refused: { status: 401, body: '{"code":"FAIL"}' },
+  create,
+  ask,
+  async close(instance, order, deps) {
+    const path = `/v3/pay/transactions/out-trade-no/${order.orderNo}/close`;
+    const answer = await wechatCall(instance, deps, {
+      method: "POST",
+      path,
+      content: { mchid: instance.merchantId },
+    });
+    return answer.kind === "unclear" ? "unclear" : "closed";
+  },
+  read,
+  refund,
+  askRefund,
+};

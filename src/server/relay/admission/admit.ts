@@ -1,0 +1,395 @@
+// Who calls, and whether it may now: key → caller, in the family's order of checks (requirements W8.3), then the limits of its token and
+// user. Keys are cached until a change is announced; balances are never checked here, the ledger does that for every call.
+import { TokenStatus } from "#contract/token.ts";
+import { Role, UserStatus } from "#contract/user.ts";
+import { parseCredential } from "#server/accounts/actors.ts";
+import { isInRanges } from "#server/address.ts";
+import type { Clock } from "#server/clock.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import { createLocalLimit, type Limits } from "#server/limits/limits.ts";
+import { type Counting, LIMITS, type Limit } from "#server/limits/table.ts";
+import { NEVER } from "#server/money/windows.ts";
+import type { Options } from "#server/options.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { Secrets } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import type { LimitRow } from "#server/store/limits.ts";
+import { findTokenByOldKey, noteOldKey } from "#server/store/old-keys.ts";
+import { findTokenByKey, type KeyOwner } from "#server/store/tokens.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import { type CallerPlan, payerOf, readScope } from "./caller-plans.ts";
+import { type ModelList, modelList } from "./model-list.ts";
+
+export interface Caller {
+  readonly tokenId: number;
+  readonly tokenName: string;
+  /** The person. */
+  readonly userId: number;
+  /** The account that pays: the person's, or that of the token's team (requirements O01). */
+  readonly payerId: number;
+  readonly username: string;
+  /** The user's own, or the one that a plan lends. */
+  readonly group: string;
+  readonly isAdmin: boolean;
+  /** Models the token may call; undefined = all of the group. */
+  readonly models: ModelList | undefined;
+  /** The limits that its calls pass, from the token's upwards; most have none. */
+  readonly limits: readonly LimitRow[];
+  /** The plans that may pay for its calls, the earliest end first; most have none. */
+  readonly plans: readonly CallerPlan[];
+  /** The channel id after the key, as written; undefined = none. */
+  readonly pin: string | undefined;
+}
+
+export interface Authenticator {
+  /** Finds the caller by the keys that its headers offer, best first. Throws: LocalError. */
+  authenticate(offers: readonly string[], address: string): Caller | Promise<Caller>;
+  /** Finds whose key it is, also of one that is used up or expired: its owner may read what became of it. Throws: LocalError. */
+  identify(offers: readonly string[], address: string): Promise<Caller>;
+  /** Drops a caller's token from the cache and checks it again: why did the ledger refuse it? */
+  explain(offers: readonly string[], address: string): Promise<RelayFault | undefined>;
+  close(): void;
+}
+
+interface AuthenticatorServices {
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly coord: Coord;
+  readonly clock: Clock;
+}
+
+/** A token that was found usable, with the fields to check at each call. */
+interface Entry {
+  readonly caller: Caller;
+  readonly expiredTime: number;
+  readonly subnets: readonly string[];
+  /** The key is the one before the last rotation. */
+  readonly old: OldKey | undefined;
+  /** Seconds: a plan begins or ends then, and it is read anew. */
+  readonly until: number;
+}
+
+/** A key that was rotated out, in its overlap. Units: seconds. */
+interface OldKey {
+  readonly hash: string;
+  readonly until: number;
+  /** When its use was noted last. */
+  noted: number;
+}
+
+/** How often the use of an old key is noted. Unit: seconds. */
+const NOTE_SEC = 60;
+
+/** Keys cached at once; the oldest is dropped. */
+const MAX_ENTRIES = 50_000;
+/** A client can send any text; one longer than a key with a channel is not cached. */
+const MAX_OFFER = 200;
+
+/** The tokens that were found usable, by what was offered; forgotten when a change of token or user is announced. */
+function createKnown(coord: Coord) {
+  const entries = new Map<string, Entry>();
+  // Rows that are being read while a change is announced are not cached.
+  let changes = 0;
+  const forget = (isMeant: (caller: Caller, payload: string) => boolean) => (payload: string) => {
+    changes += 1;
+    for (const [offer, { caller }] of entries)
+      if (payload === "" || isMeant(caller, payload)) entries.delete(offer);
+  };
+  const stops = [
+    coord.subscribe(
+      "tokens",
+      forget((caller, id) => String(caller.tokenId) === id),
+    ),
+    coord.subscribe(
+      "users",
+      forget(({ userId, payerId }, id) => String(userId) === id || String(payerId) === id),
+    ),
+  ];
+  return {
+    entries,
+    changes: () => changes,
+    close() {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+export function createAuthenticator(services: AuthenticatorServices): Authenticator {
+  const { db, coord, clock } = services;
+  const known = createKnown(coord);
+  const { entries } = known;
+  const unknownKeys = createLocalLimit(LIMITS.unknownKey, clock);
+
+  async function look(offer: string, address: string): Promise<Entry | RelayFault> {
+    const { key, pin } = parseCredential(offer);
+    if (key === "") return localErrors.keyMissing();
+    const waitMs = unknownKeys.waitMs(address);
+    if (waitMs > 0) return localErrors.tooMany(waitMs);
+    const seenChanges = known.changes();
+    const found = await ownerOf(services, key);
+    if (found === undefined) {
+      unknownKeys.take(address);
+      return localErrors.keyInvalid();
+    }
+    const { row } = found;
+    const fault = judge(row, clock.seconds());
+    if (fault !== undefined) return fault;
+    const entry = await readEntry(db, found, { pin, nowSec: clock.seconds() });
+    if (seenChanges === known.changes()) remember(offer, entry);
+    return entry;
+  }
+
+  function remember(offer: string, entry: Entry): void {
+    if (offer.length > MAX_OFFER) return;
+    entries.set(offer, entry);
+    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
+  }
+
+  async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
+    const entry = await look(offer, address);
+    return "kind" in entry ? entry : judgeEntry(services, entry, address);
+  }
+
+  async function tryEach(offers: readonly string[], address: string): Promise<Caller> {
+    let fault: RelayFault | undefined;
+    for (const offer of offers) {
+      const entry = stillSo(entries.get(offer), clock);
+      const found =
+        entry === undefined ? await tryOffer(offer, address) : judgeEntry(services, entry, address);
+      if (!("kind" in found)) return found;
+      fault ??= found;
+    }
+    throw new LocalError(fault ?? localErrors.keyMissing());
+  }
+
+  return {
+    authenticate(offers, address) {
+      const entry = stillSo(entries.get(offers[0] ?? ""), clock);
+      const found = entry === undefined ? undefined : judgeEntry(services, entry, address);
+      // Mostly there is one offer, cached and still valid.
+      return found === undefined || "kind" in found ? tryEach(offers, address) : found;
+    },
+    identify: ([offer = ""], address) => identify({ ...services, unknownKeys }, offer, address),
+    async explain(offers, address) {
+      for (const offer of offers) entries.delete(offer);
+      const [first = ""] = offers;
+      const found = await tryOffer(first, address);
+      return "kind" in found ? found : undefined;
+    },
+    close: known.close,
+  };
+}
+
+/** The caller of a key that need not be usable, judged but for what it has left. Read anew: few ask, and seldom. Throws: LocalError. */
+async function identify(
+  { unknownKeys, ...services }: AuthenticatorServices & { unknownKeys: ReturnType<typeof createLocalLimit> },
+  offer: string,
+  address: string,
+): Promise<Caller> {
+  const { key, pin } = parseCredential(offer);
+  if (key === "") throw new LocalError(localErrors.keyMissing());
+  const waitMs = unknownKeys.waitMs(address);
+  if (waitMs > 0) throw new LocalError(localErrors.tooMany(waitMs));
+  const found = await ownerOf(services, key);
+  if (found === undefined) {
+    unknownKeys.take(address);
+    throw new LocalError(localErrors.keyInvalid());
+  }
+  const { row } = found;
+  if (row.user_status !== UserStatus.enabled) throw new LocalError(localErrors.userDisabled());
+  const nowSec = services.clock.seconds();
+  const { caller, subnets } = await readEntry(services.db, found, { pin, nowSec });
+  if (subnets.length > 0 && !isInRanges(address, subnets)) throw new LocalError(localErrors.subnetRefused());
+  return caller;
+}
+
+/** What is cached, unless a plan has begun or ended since. */
+function stillSo(entry: Entry | undefined, clock: Clock): Entry | undefined {
+  return entry === undefined || entry.until === NEVER || clock.seconds() < entry.until ? entry : undefined;
+}
+
+interface Found {
+  readonly row: KeyOwner;
+  readonly old: OldKey | undefined;
+}
+
+/** Whose key it is, also in the overlap after a rotation (requirements K12); undefined = nobody's that may be told. */
+async function ownerOf(
+  { db, secrets, clock }: Omit<AuthenticatorServices, "coord">,
+  key: string,
+): Promise<Found | undefined> {
+  const hash = secrets.hash(key);
+  const row = await findTokenByKey(db, hash);
+  if (row !== undefined) return isHidden(row) ? undefined : { row, old: undefined };
+  const before = await findTokenByOldKey(db, hash);
+  if (before === undefined || before.key_until <= clock.seconds() || isHidden(before)) return undefined;
+  return { row: before, old: { hash, until: before.key_until, noted: 0 } };
+}
+
+/** The checks that depend on the moment and the client. The use of an old key is noted, for who rotates to see it. */
+function judgeEntry(
+  { db, clock }: Pick<AuthenticatorServices, "db" | "clock">,
+  { caller, expiredTime, subnets, old }: Entry,
+  address: string,
+): Caller | RelayFault {
+  const nowSec = clock.seconds();
+  if (old !== undefined && old.until <= nowSec) return localErrors.keyInvalid();
+  if (old !== undefined && nowSec - old.noted >= NOTE_SEC) {
+    old.noted = nowSec;
+    // What cannot be noted now is noted a minute later.
+    void noteOldKey(db, old.hash, nowSec).catch(() => undefined);
+  }
+  if (expiredTime !== -1 && expiredTime < nowSec) return localErrors.keyExpired();
+  if (subnets.length > 0 && !isInRanges(address, subnets)) return localErrors.subnetRefused();
+  return caller;
+}
+
+/** Disabled: the same answer as for a key that does not exist. */
+function isHidden({ status }: KeyOwner): boolean {
+  return status !== TokenStatus.enabled && status !== TokenStatus.exhausted && status !== TokenStatus.expired;
+}
+
+/** The checks on the rows themselves, in order; undefined = usable. */
+function judge(row: KeyOwner, nowSec: number): RelayFault | undefined {
+  if (row.status === TokenStatus.exhausted) return localErrors.keyExhausted();
+  if (row.status === TokenStatus.expired) return localErrors.keyExpired();
+  if (row.expired_time !== -1 && row.expired_time < nowSec) return localErrors.keyExpired();
+  if (row.unlimited_quota === 0 && row.remain_quota <= 0) return localErrors.keyExhausted();
+  if (row.user_status !== UserStatus.enabled) return localErrors.userDisabled();
+  if (row.wallet_id === 0) return undefined;
+  // Whoever made the token has left meanwhile (requirements O08).
+  if (row.seat_id === null) return localErrors.notInTeam();
+  return row.wallet_status === UserStatus.enabled ? undefined : localErrors.teamDisabled();
+}
+
+/** Reads what holds for the calls of a token now. */
+async function readEntry(
+  db: Db,
+  found: Found,
+  { pin, nowSec }: { pin: string | undefined; nowSec: number },
+): Promise<Entry> {
+  const { until, ...scope } = await readScope(db, found.row, nowSec);
+  return { ...entryOf(found, { pin, ...scope }), until };
+}
+
+function entryOf(
+  { row, old }: Found,
+  { pin, limits, plans, group }: Pick<Caller, "pin" | "limits" | "plans" | "group">,
+): Omit<Entry, "until"> {
+  return {
+    caller: {
+      tokenId: row.id,
+      tokenName: row.name,
+      userId: row.user_id,
+      payerId: payerOf(row),
+      username: row.username,
+      group,
+      isAdmin: row.role >= Role.admin,
+      models: modelList(splitCsv(row.models)),
+      pin,
+      limits,
+      plans,
+    },
+    expiredTime: row.expired_time,
+    subnets: splitCsv(row.subnet),
+    old,
+  };
+}
+
+function splitCsv(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/**
+ * How many calls tokens and users may begin in a minute and have running at once (requirements L06, R25): counted over all nodes, which
+ * costs a query to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
+ */
+export interface RelayLimits {
+  /** Counts a call that begins; the returned function ends it. Throws: LocalError 429. */
+  begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): Leave | Promise<Leave>;
+}
+
+type Leave = () => void;
+
+const LIMIT_OPTIONS = [
+  "TokenConcurrency",
+  "UserConcurrency",
+  "TokenRequestsPerMinute",
+  "UserRequestsPerMinute",
+] as const;
+type LimitOption = (typeof LIMIT_OPTIONS)[number];
+
+function nothing(): void {
+  // No limit of running calls is set: there is nothing to give back.
+}
+
+export function createRelayLimits(parts: {
+  readonly options: Pick<Options, "get">;
+  readonly limits: Pick<Limits, "check" | "hold">;
+}): RelayLimits {
+  const { options, limits } = parts;
+
+  /** Throws: when too many calls were begun in the last minute. */
+  async function count(counting: Counting, address: string): Promise<void> {
+    if (counting.limit.burst === 0) return;
+    const { allowed, retryAfterMs } = await limits.check(counting, address);
+    if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
+  }
+
+  /** Throws: when too many calls are running. */
+  async function hold(counting: Counting, address: string): Promise<Leave> {
+    if (counting.limit.burst === 0) return nothing;
+    const leave = await limits.hold(counting, address);
+    if (leave === undefined) throw new LocalError(localErrors.tooManyAtOnce());
+    return leave;
+  }
+
+  async function enter(
+    running: readonly Counting[],
+    begun: readonly Counting[],
+    address: string,
+  ): Promise<Leave> {
+    const slots = await Promise.allSettled(running.map((counting) => hold(counting, address)));
+    const leave = () => {
+      for (const slot of slots) if (slot.status === "fulfilled") slot.value();
+    };
+    try {
+      // A call that may not run does not count as begun.
+      for (const slot of slots) if (slot.status === "rejected") throw slot.reason;
+      for (const counting of begun) await count(counting, address);
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Few operators set one. */
+  function isUnlimited(): boolean {
+    return LIMIT_OPTIONS.every((option) => options.get(option) === 0);
+  }
+
+  return {
+    begin(caller, address) {
+      if (isUnlimited()) return nothing;
+      const token = String(caller.tokenId);
+      const user = String(caller.userId);
+      const set = (limit: Limit, option: LimitOption, subject: string) => ({
+        limit: { ...limit, burst: options.get(option) },
+        subject,
+      });
+      const running = [
+        set(LIMITS.tokenRunning, "TokenConcurrency", token),
+        set(LIMITS.userRunning, "UserConcurrency", user),
+      ];
+      const begun = [
+        set(LIMITS.tokenCalls, "TokenRequestsPerMinute", token),
+        set(LIMITS.userCalls, "UserRequestsPerMinute", user),
+      ];
+      return enter(running, begun, address);
+    },
+  };
+}

@@ -1,0 +1,259 @@
+// The limits that were set for a token, its user, their group or a model: a call passes all of them, or counts in none (requirements L07).
+// Running calls and rates are counted here, over all nodes; windows by the ledger, together with the reservation.
+import { holderOf, isModelOf, isWindowKind, type LimitKind } from "#contract/limit-words.ts";
+import { paysFor } from "#contract/plan-terms.ts";
+import type { Clock } from "#server/clock.ts";
+import type { Limits } from "#server/limits/limits.ts";
+import type { Counting } from "#server/limits/table.ts";
+import { LIMITS } from "#server/limits/table.ts";
+import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
+import type { LimitRef } from "#server/money/rows.ts";
+import { effectiveAmount } from "#server/money/rules-limits.ts";
+import { NEVER } from "#server/money/windows.ts";
+import type { Options } from "#server/options.ts";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
+import type { Rate } from "#server/relay/http/rate-headers.ts";
+import type { LimitRow } from "#server/store/limits.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { TokenUsage } from "#server/upstream/usage.ts";
+import type { Caller } from "./admit.ts";
+
+type Limited = Pick<Caller, "userId" | "limits">;
+
+/** A call as limits see it. Unit: LLM tokens. */
+export interface LimitedCall {
+  readonly caller: Limited;
+  readonly model: string;
+  /** At most so much input. */
+  readonly input: number;
+  /** What the client allows as output; undefined = it names no limit. */
+  readonly cap: number | undefined;
+  /** What is expected where it names none. */
+  readonly output: number;
+  readonly address: string;
+}
+
+/** A call that passed, or with `fault` did not. */
+export interface Admission {
+  /** 429, or 400 where waiting would not help. */
+  readonly fault: RelayFault | undefined;
+  /** How much of each rate is left, for the headers of the answer. */
+  readonly rates: readonly Rate[];
+  /** Ends the call: what it did not use of its tokens is given back, what it used beyond them is owed. undefined = it used none. */
+  leave(usage: TokenUsage | undefined): void;
+  /** Takes what a part of a long call has used; owed where there is no room. */
+  spend(usage: TokenUsage): void;
+  /** Something later refused it: it counts nowhere. */
+  undo(): void;
+}
+
+export interface CallLimits {
+  /** Counts a call in all limits or in none. */
+  admit(call: LimitedCall): Promise<Admission>;
+}
+
+/** The limits of a call that the ledger counts, by the calendar of the operator's zone; undefined = there are none. */
+export function windowsOf(
+  { userId, limits }: Limited,
+  model: string,
+  options: Pick<Options, "get">,
+): { readonly limits: readonly LimitRef[]; readonly zone: string } | undefined {
+  if (limits.length === 0) return undefined;
+  const refs = limits
+    .filter(({ kind, model_pattern }) => isWindowKind(kind) && isModelOf(model_pattern, model))
+    .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) }));
+  return refs.length === 0 ? undefined : { limits: refs, zone: options.get("BudgetTimeZone") };
+}
+
+/** The plans that pay for a call, by the name that its model was asked for; undefined = there are none (requirements Y52). */
+export function plansOf(
+  { plans, group }: Pick<Caller, "plans" | "group">,
+  model: string,
+): { readonly plans: readonly number[] } | undefined {
+  const paying = plans.filter(({ terms }) => paysFor(terms, model, group));
+  return paying.length === 0 ? undefined : { plans: paying.map(({ periodId }) => periodId) };
+}
+
+/** The fault of a reservation that did not fit into a window of a limit or of plans. */
+export function windowFault(
+  { limits }: Pick<Caller, "limits">,
+  refusal: LimitRefusal | PlanRefusal,
+  { zone, nowMs }: { zone: string; nowMs: number },
+): RelayFault {
+  const { resetsAt, canFit } = refusal;
+  if ("periodIds" in refusal) {
+    if (!canFit) return limitErrors.planTooSmall();
+    return limitErrors.planUsedUp({ resetsAt, resetText: `将于 ${timeText(resetsAt, zone)} `, nowMs });
+  }
+  const { limitId } = refusal;
+  const row = limits.find(({ id }) => id === limitId);
+  // The ledger judges by the limits of the caller alone.
+  if (row === undefined) throw new Error(`limit ${limitId} is not one of the caller's`);
+  if (!canFit) return limitErrors.tooLarge(row);
+  const resetText = resetsAt === NEVER ? "" : `将于 ${timeText(resetsAt, zone)} `;
+  return limitErrors.usedUp(row, { resetsAt, resetText, nowMs });
+}
+
+function timeText(seconds: number, zone: string): string {
+  const at = Temporal.Instant.fromEpochMilliseconds(seconds * 1_000).toZonedDateTimeISO(zone);
+  return `${at.toPlainDateTime().toString({ smallestUnit: "minute" }).replace("T", " ")}（${zone}）`;
+}
+
+interface Taken {
+  readonly kind: LimitKind;
+  readonly counting: Counting;
+  readonly worth: number;
+}
+
+const TOKEN_KINDS: ReadonlySet<LimitKind> = new Set<LimitKind>(["tpm", "input_tpm", "output_tpm"]);
+/** Of a limit, for a call that names no cap: so that several fit. */
+const SHARE = 4;
+
+interface CallLimitsParts {
+  readonly limits: Pick<Limits, "check" | "hold" | "giveBack">;
+  readonly clock: Pick<Clock, "seconds">;
+}
+
+export function createCallLimits(parts: CallLimitsParts): CallLimits {
+  return {
+    async admit(call) {
+      const tab = new Tab(parts, call);
+      try {
+        const fault = await tab.pass();
+        if (fault !== undefined) tab.undo();
+        return {
+          fault,
+          rates: tab.rates,
+          undo: () => tab.undo(),
+          spend: (usage) => tab.spend(usage),
+          leave: (usage) => tab.leave(usage),
+        };
+      } catch (error) {
+        tab.undo();
+        throw error;
+      }
+    },
+  };
+}
+
+/** What a call takes of its limits. */
+class Tab {
+  readonly rates: Rate[] = [];
+  readonly #limits: CallLimitsParts["limits"];
+  readonly #nowSec: number;
+  readonly #call: LimitedCall;
+  readonly #leaves: (() => void)[] = [];
+  readonly #counted: Taken[] = [];
+
+  constructor({ limits, clock }: CallLimitsParts, call: LimitedCall) {
+    this.#limits = limits;
+    this.#nowSec = clock.seconds();
+    this.#call = call;
+  }
+
+  /** Takes what is needed of each: what runs first, then rates. Returns why one has no room. */
+  async pass(): Promise<RelayFault | undefined> {
+    const { caller, model } = this.#call;
+    const rows = caller.limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
+    for (const row of rows.filter(({ kind }) => kind === "running")) {
+      const fault = await this.#hold(row);
+      if (fault !== undefined) return fault;
+    }
+    for (const row of [...rows.filter(({ kind }) => kind === "rpm"), ...rows.filter(isOfTokens)]) {
+      const fault = await this.#take(row);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  undo(): void {
+    this.#free();
+    for (const taken of this.#counted.splice(0)) void this.#giveBack(taken, taken.worth);
+  }
+
+  leave(usage: TokenUsage | undefined): void {
+    this.#free();
+    for (const taken of this.#counted.splice(0)) {
+      if (taken.kind !== "rpm") void this.#giveBack(taken, taken.worth - usedOf(taken.kind, usage));
+    }
+  }
+
+  spend(usage: TokenUsage): void {
+    for (const taken of this.#counted)
+      if (taken.kind !== "rpm") void this.#giveBack(taken, -usedOf(taken.kind, usage));
+  }
+
+  #free(): void {
+    for (const leave of this.#leaves.splice(0)) leave();
+  }
+
+  #countingOf(row: LimitRow): Counting {
+    const boost = { boostAmount: BigInt(row.boost_amount), boostUntil: row.boost_until };
+    const burst = Number(effectiveAmount({ amount: BigInt(row.amount), ...boost }, this.#nowSec));
+    const limit =
+      row.kind === "running" ? LIMITS.setRunning : row.kind === "rpm" ? LIMITS.setCalls : LIMITS.setTokens;
+    return {
+      limit: { ...limit, burst },
+      subject: `${row.id}:${holderOf(row.subject, this.#call.caller.userId)}`,
+    };
+  }
+
+  async #hold(row: LimitRow): Promise<RelayFault | undefined> {
+    const counting = this.#countingOf(row);
+    // A limit of 0 lets nothing pass; to the mechanism below it would be none.
+    const leave =
+      counting.limit.burst === 0 ? undefined : await this.#limits.hold(counting, this.#call.address);
+    if (leave === undefined) return limitErrors.tooManyAtOnce(row);
+    this.#leaves.push(leave);
+    return undefined;
+  }
+
+  async #take(row: LimitRow): Promise<RelayFault | undefined> {
+    const counting = this.#countingOf(row);
+    const { kind } = row;
+    const { burst, windowMs } = counting.limit;
+    const worth = kind === "rpm" ? 1 : tokensOf(row, this.#call, burst);
+    if (burst === 0 || worth > burst) return limitErrors.tooLarge(row);
+    const { allowed, retryAfterMs, fullAfterMs } = await this.#limits.check(
+      counting,
+      this.#call.address,
+      worth,
+    );
+    const remaining = Math.max(0, Math.floor(((windowMs - fullAfterMs) / windowMs) * burst + ROUNDING));
+    this.rates.push({ kind, limit: burst, remaining, resetMs: fullAfterMs });
+    if (!allowed) return limitErrors.tooFast(row, retryAfterMs);
+    this.#counted.push({ kind, counting, worth });
+    return undefined;
+  }
+
+  async #giveBack({ counting }: Taken, worth: number): Promise<void> {
+    // What cannot be given back comes back with time.
+    if (worth !== 0) await this.#limits.giveBack(counting, worth).catch(() => undefined);
+  }
+}
+
+/** Times are no whole numbers of steps. */
+const ROUNDING = 1e-6;
+
+function isOfTokens({ kind }: LimitRow): boolean {
+  return TOKEN_KINDS.has(kind);
+}
+
+/**
+ * What a call may use. An estimate never exceeds the limit, so that the first call always fits; a cap of the client's own does, and is
+ * refused then, since waiting would not help.
+ */
+function tokensOf({ kind }: LimitRow, { input, cap, output }: LimitedCall, limit: number): number {
+  const out = cap ?? Math.min(output, Math.ceil(limit / SHARE));
+  if (kind === "input_tpm") return Math.min(input, limit);
+  if (kind === "output_tpm") return out;
+  return cap !== undefined && cap > limit ? cap : Math.min(input + out, limit);
+}
+
+/** What it used; input that was read from a cache is free, as with Anthropic. */
+function usedOf(kind: LimitKind, usage: TokenUsage | undefined): number {
+  if (usage === undefined) return 0;
+  const input = Math.max(0, usage.promptTokens - usage.cachedTokens);
+  if (kind === "input_tpm") return input;
+  return kind === "output_tpm" ? usage.completionTokens : input + usage.completionTokens;
+}

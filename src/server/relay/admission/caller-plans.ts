@@ -1,0 +1,55 @@
+// What holds for the calls of a token: the plans of who pays, the group that one of them may lend, and the limits there.
+import type { PlanTerms } from "#contract/plan-terms.ts";
+import { NEVER } from "#server/money/windows.ts";
+import type { Db } from "#server/store/db.ts";
+import { findCallerLimits, type Limited, type LimitRow } from "#server/store/limits.ts";
+import { findLivePeriods, type PlanPeriodRow } from "#server/store/plans.ts";
+import type { KeyOwner } from "#server/store/tokens.ts";
+
+/** A period of a plan that runs. */
+export interface CallerPlan {
+  readonly periodId: number;
+  readonly terms: PlanTerms;
+}
+
+export interface Scope {
+  /** The earliest end first. */
+  readonly plans: readonly CallerPlan[];
+  readonly group: string;
+  readonly limits: readonly LimitRow[];
+  /** Seconds: a plan begins or ends then. */
+  readonly until: number;
+}
+
+export async function readScope(db: Db, row: KeyOwner, nowSec: number): Promise<Scope> {
+  const periods = await findLivePeriods(db, payerOf(row), nowSec);
+  const plans = periods.filter((period) => period.starts_at <= nowSec).map(planOf);
+  const changes = periods.map((period) => (period.starts_at > nowSec ? period.starts_at : period.ends_at));
+  // Of several plans that lend a group the dearest one's (requirements Y51).
+  const lending = plans.filter(({ terms }) => terms.lent_group !== "");
+  const dearest = lending.sort((a, b) => b.terms.price_minor - a.terms.price_minor)[0];
+  const group = dearest?.terms.lent_group ?? groupOf(row);
+  const limits = await findCallerLimits(db, limitedBy(row, group));
+  return { plans, group, limits, until: Math.min(NEVER, ...changes) };
+}
+
+function planOf({ id, terms }: PlanPeriodRow): CallerPlan {
+  // Written from checked terms alone.
+  return { periodId: id, terms: JSON.parse(terms) as PlanTerms };
+}
+
+/** Whose limits the calls of a token pass (requirements O08). */
+function limitedBy(row: KeyOwner, group: string): Limited {
+  const own = { tokenId: row.id, userId: row.user_id, group };
+  return row.wallet_id === 0 ? own : { ...own, walletId: row.wallet_id, seatId: row.seat_id ?? 0 };
+}
+
+/** The account that pays. */
+export function payerOf({ wallet_id, user_id }: KeyOwner): number {
+  return wallet_id === 0 ? user_id : wallet_id;
+}
+
+/** The team's, where a team pays. */
+function groupOf({ group, wallet_group }: KeyOwner): string {
+  return (wallet_group ?? group) || "default";
+}

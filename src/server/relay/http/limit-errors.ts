@@ -1,0 +1,108 @@
+// What a client is told by a limit that somebody set for a token, a user, a group or a model: in the codes, statuses and headers upon which
+// official SDKs and coding agents do the right thing (vendors/limit-refusals).
+import type { LimitKind, LimitSubject, LimitWindow } from "#contract/limit-words.ts";
+import type { LimitRow } from "#server/store/limits.ts";
+import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+
+type Named = Pick<LimitRow, "subject" | "subject_name" | "model_pattern" | "kind" | "time_window">;
+
+const SUBJECTS: Readonly<Record<LimitSubject, string>> = {
+  token: "令牌",
+  seat: "团队成员",
+  team: "团队",
+  user: "账户",
+  member: "账户",
+  group: "分组",
+  all: "全站",
+};
+const KINDS: Readonly<Record<Exclude<LimitKind, "quota" | "calls">, string>> = {
+  rpm: "每分钟请求数",
+  tpm: "每分钟 Token 数",
+  input_tpm: "每分钟输入 Token 数",
+  output_tpm: "每分钟输出 Token 数",
+  running: "同时进行的请求数",
+  cost: "单次请求费用",
+};
+const WINDOWS: Readonly<Record<LimitWindow, string>> = {
+  session: "5 小时",
+  day: "每日",
+  week: "每周",
+  month: "每月",
+  rolling_5h: "最近 5 小时",
+  rolling_day: "最近 24 小时",
+  rolling_week: "最近 7 天",
+  rolling_month: "最近 30 天",
+  total: "总",
+};
+
+/** A limit in words, as `令牌每分钟请求数上限（gpt-4o）`. */
+function nameOf({ subject, subject_name, model_pattern, kind, time_window }: Named): string {
+  const what =
+    kind === "quota" || kind === "calls"
+      ? `${WINDOWS[time_window]}${kind === "quota" ? "额度" : "请求数"}`
+      : KINDS[kind];
+  const of = subject === "group" ? `分组 ${subject_name} ` : SUBJECTS[subject];
+  return `${of}${what}上限${model_pattern === "" ? "" : `（${model_pattern}）`}`;
+}
+
+/** Codex waits for the time that it finds in these English words (openai/codex, codex-api). */
+function again(waitMs: number): string {
+  return `Please try again in ${Math.max(1, Math.ceil(waitMs / 1_000))}s.`;
+}
+
+interface Reset {
+  readonly resetsAt: number;
+  /** "" = there is no reset. */
+  readonly resetText: string;
+  readonly nowMs: number;
+}
+
+/** Waiting for it in the SDK would be a trap: Anthropic's sleeps for as long as it is told, 24 days if need be. */
+function usageReached(code: string, text: string, { resetsAt, resetText, nowMs }: Reset): RelayFault {
+  return {
+    ...localFault(429, code, text),
+    type: "usage_limit_reached",
+    ...(resetText !== "" && {
+      extra: { resets_at: resetsAt },
+      retryAfterMs: Math.max(1_000, resetsAt * 1_000 - nowMs),
+    }),
+    isFinal: true,
+  };
+}
+
+export const limitErrors = {
+  tooFast: (row: Named, waitMs: number): RelayFault => ({
+    ...localFault(429, "rate_limit_exceeded", `超过${nameOf(row)}，请稍后再试。${again(waitMs)}`),
+    type: "rate_limit_error",
+    retryAfterMs: waitMs,
+  }),
+  tooManyAtOnce: (row: Named): RelayFault => ({
+    ...localFault(429, "rate_limit_exceeded", `超过${nameOf(row)}，请等待其他请求完成。${again(1_000)}`),
+    type: "rate_limit_error",
+    retryAfterMs: 1_000,
+  }),
+  usedUp: (row: Named, reset: Reset): RelayFault => {
+    const until = reset.resetText === "" ? "" : `，${reset.resetText}恢复`;
+    return usageReached("usage_limit_reached", `已达到${nameOf(row)}${until}`, reset);
+  },
+  /** The plan has no room, and is not to be paid for from the wallet. */
+  planUsedUp: (reset: Reset): RelayFault =>
+    usageReached("plan_quota", `套餐额度已用完，${reset.resetText}恢复`, reset),
+  planTooSmall: (): RelayFault => ({
+    ...localFault(400, "plan_quota", "该请求超过套餐在一个时段内的额度，请减小 max_tokens 或输入"),
+    type: "invalid_request_error",
+  }),
+  /** It would never fit, however long the client waits. */
+  tooLarge: (row: Named): RelayFault => ({
+    ...localFault(400, "request_exceeds_limit", `该请求超过${nameOf(row)}，请减小 max_tokens 或输入`),
+    type: "invalid_request_error",
+  }),
+  tooDear: (row: Named): RelayFault => ({
+    ...localFault(
+      400,
+      "request_cost_limit",
+      `该请求可能产生的费用超过${nameOf(row)}，请减小 max_tokens 或输入`,
+    ),
+    type: "invalid_request_error",
+  }),
+} as const;

@@ -1,0 +1,71 @@
+// The steps of a request in which it passes the limits that were set for its caller (admission/call-limits.ts, billing/cost-cap.ts).
+import type { Price } from "#server/money/price.ts";
+import { Account } from "./billing/account.ts";
+import { type CostCap, costCapOf, fitCost } from "./billing/cost-cap.ts";
+import { estimatePrompt, expectedOutput, pricingOf } from "./billing/pricing-text.ts";
+import type { ClientResponse } from "./http/client-response.ts";
+import { limitErrors } from "./http/limit-errors.ts";
+import { LocalError } from "./http/local-errors.ts";
+import { rateHeaders } from "./http/rate-headers.ts";
+import type { Admitted, RequestState } from "./routing/failover.ts";
+import type { Services } from "./services.ts";
+import type { IncomingRequest } from "./text/incoming.ts";
+
+/** Passes the limits of a caller; what the call takes of them is given back at its end. Throws: LocalError. */
+export async function passLimits(
+  { callLimits, ctx }: Services,
+  state: RequestState,
+  response: ClientResponse,
+  { caller, incoming }: Pick<Admitted, "caller" | "incoming">,
+): Promise<void> {
+  const { model, endpoint, maxTokens, choices } = incoming;
+  const isText = incoming.task === undefined;
+  const admission = await callLimits.admit({
+    caller,
+    model,
+    input: isText ? estimatePrompt(incoming) : 0,
+    cap: isText && maxTokens ? maxTokens * choices : undefined,
+    output: isText ? expectedOutput(incoming) : 0,
+    address: state.address,
+  });
+  response.rateHead = rateHeaders(admission.rates, endpoint === "messages", ctx.clock.now());
+  if (admission.fault !== undefined) throw new LocalError(admission.fault);
+  const leave = state.freeSlot;
+  state.freeSlot = () => {
+    leave();
+    if (state.account === undefined) admission.undo();
+    else admission.leave(state.booked?.usage);
+  };
+}
+
+/**
+ * The account of a call whose cost may be limited. It may have to put out less then: the state has the request as it is sent, and the client
+ * is told. Throws: LocalError.
+ */
+export function limitedAccount(
+  bill: Services["bill"],
+  state: RequestState,
+  response: ClientResponse,
+  { caller, incoming, price }: Pick<Admitted, "caller" | "incoming"> & { readonly price: Price },
+): Account {
+  const cap = costCapOf(caller, incoming.model, bill.clock.seconds());
+  const fitted = cap === undefined ? incoming : fittedTo(bill, incoming, { cap, price });
+  if (fitted !== incoming) {
+    state.incoming = fitted;
+    response.rateHead = [...response.rateHead, "x-tollgate-max-tokens", String(fitted.maxTokens)];
+  }
+  const { requestId, startedMs, trace } = state;
+  const billed = { requestId, startedMs, caller, incoming: fitted, trace };
+  return new Account(bill, billed, { price, pricing: pricingOf(bill, fitted), most: cap?.amount });
+}
+
+function fittedTo(
+  bill: Services["bill"],
+  incoming: IncomingRequest,
+  { cap, price }: { cap: CostCap; price: Price },
+): IncomingRequest {
+  const first = pricingOf(bill, incoming).firstAmount(price);
+  if (incoming.task === undefined) return fitCost(cap, incoming, { price, first });
+  if (first > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
+  return incoming;
+}

@@ -1,0 +1,110 @@
+// What a key may read of itself: balance and the limits that bind it (requirements L11). Never tells of other tokens or of the owner.
+import { isWindowKind, type LimitSubject } from "#contract/limit-words.ts";
+import type { Context } from "#server/context.ts";
+import { LIMITS } from "#server/limits/table.ts";
+import { stateOf } from "#server/money/limit-state.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { OwnPart } from "#server/relay/http/routes.ts";
+import { findWindows } from "#server/store/limits.ts";
+import { findToken } from "#server/store/tokens.ts";
+
+type OwnParts = Pick<Context, "db" | "options" | "limits" | "clock">;
+type Token = NonNullable<Awaited<ReturnType<typeof findToken>>>;
+
+/** Answers one of the three calls. Throws: LocalError 429 after 30 in a minute, 401 when the token is gone. */
+export async function answerOwn(ctx: OwnParts, part: OwnPart, caller: Caller, address: string) {
+  const counting = { limit: LIMITS.ownKey, subject: String(caller.tokenId) };
+  const { allowed, retryAfterMs } = await ctx.limits.check(counting, address);
+  if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
+  const token = await findToken(ctx.db, caller.tokenId);
+  if (!token) throw new LocalError(localErrors.keyInvalid());
+  if (part === "token") return ofToken(token);
+  const limits = await windowsOf(ctx, caller);
+  return part === "key" ? ofKey(ctx, token, limits) : ofUsage(ctx, token, limits);
+}
+
+/** New API's form (QuantumNous/new-api, GET /api/usage/token): quota units. */
+function ofToken({ name, remain_quota, used_quota, unlimited_quota, models, expired_time }: Token) {
+  const names = models.split(",").filter((model) => model.trim() !== "");
+  return {
+    code: true,
+    message: "ok",
+    data: {
+      object: "token_usage",
+      name,
+      total_granted: remain_quota + used_quota,
+      total_used: used_quota,
+      total_available: remain_quota,
+      unlimited_quota: unlimited_quota === 1,
+      model_limits: Object.fromEntries(names.map((model) => [model.trim(), true])),
+      model_limits_enabled: names.length > 0,
+      expires_at: Math.max(0, expired_time),
+    },
+  };
+}
+
+type Window = Awaited<ReturnType<typeof windowsOf>>[number];
+
+/** OpenRouter's form: dollars; null = without a limit. */
+function ofKey(ctx: OwnParts, token: Token, limits: readonly Window[]) {
+  const unit = ctx.options.get("QuotaPerUnit");
+  const isUnlimited = token.unlimited_quota === 1;
+  return {
+    data: {
+      label: token.name,
+      limit: isUnlimited ? null : (token.remain_quota + token.used_quota) / unit,
+      limit_remaining: isUnlimited ? null : token.remain_quota / unit,
+      limit_reset: null,
+      usage: token.used_quota / unit,
+      is_free_tier: false,
+      windows: limits,
+    },
+  };
+}
+
+/** Quota units. */
+function ofUsage({ options }: OwnParts, token: Token, limits: readonly Window[]) {
+  const { name, status, remain_quota, used_quota, unlimited_quota, expired_time } = token;
+  return {
+    object: "key_usage",
+    name,
+    status,
+    used: used_quota,
+    remaining: unlimited_quota === 1 ? null : remain_quota,
+    quota_per_unit: options.get("QuotaPerUnit"),
+    expires_at: expired_time < 0 ? null : expired_time,
+    windows: limits,
+  };
+}
+
+/** What others use too tells nothing here. */
+const OWN_SUBJECTS: readonly LimitSubject[] = ["token", "seat", "user", "member"];
+
+/** The limits by window that bind this key; those of a whole group or of all tell nothing of what others use. */
+async function windowsOf({ db, options, clock }: OwnParts, { limits, userId }: Caller) {
+  const own = limits.filter(({ kind, subject }) => isWindowKind(kind) && OWN_SUBJECTS.includes(subject));
+  const windows = await findWindows(
+    db,
+    own.map(({ id }) => id),
+  );
+  const moment = { userId, zone: options.get("BudgetTimeZone"), nowSec: clock.seconds() };
+  return own.flatMap((row) => {
+    const state = stateOf(row, windows, moment);
+    if (!state) return [];
+    const left = state.amount - state.used;
+    return [
+      {
+        scope: row.subject === "token" ? "token" : "user",
+        model: row.model_pattern,
+        kind: row.kind,
+        window: row.time_window,
+        mode: row.mode,
+        limit: Number(state.amount),
+        used: Number(state.used),
+        remaining: Number(left > 0n ? left : 0n),
+        resets_at: state.resetsAt === 0 ? null : state.resetsAt,
+      },
+    ];
+  });
+}

@@ -1,0 +1,186 @@
+// Calls with a team's token, over real HTTP (requirements O01, O08): the wallet pays, whoever has nothing himself, exactly; the status of the
+// person and of the team count on every node within a moment.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { LogType } from "#contract/log.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
+import { setUserStatus } from "#server/store/users.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { seedLimit } from "#test/worlds/limits.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { engines } from "#test/worlds/stores.ts";
+import { moveToken, seedMember, seedTeam } from "#test/worlds/teams.ts";
+
+const ASK = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
+
+describe.each(engines)("calls of a team on %s", (engine) => {
+  let database: PostgresDatabase | undefined;
+  let upstream: FakeUpstream;
+  const apps: TestApp[] = [];
+  const urls: string[] = [];
+  let serial = 0;
+
+  const first = () => apps[0] ?? expect.fail();
+
+  beforeAll(async () => {
+    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
+    upstream = await createFakeUpstream();
+    const env = { MASTER_KEY: "one master key for all nodes of the test" };
+    const options = database === undefined ? {} : { databaseUrl: database.url, env };
+    for (let node = 0; node < (engine === "postgres" ? 2 : 1); node += 1) {
+      const app = await createTestApp(options);
+      apps.push(app);
+      urls.push(await app.listen());
+    }
+    // Only the team's group reaches it.
+    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "vip" };
+    await first().call(asRoot, "POST", "/api/channel/", draft);
+    for (const { ctx } of apps)
+      await vi.waitFor(() => expect(ctx.candidates.find("vip", "gpt-4")).toHaveLength(1), {
+        timeout: 10_000,
+      });
+    await first().ctx.options.set("PreConsumedQuota", "0");
+    const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
+    upstream.script(json({ ...chatReply("hi"), usage }));
+  });
+  afterEach(async () => {
+    expect(await checkLedger(first().ctx.db)).toEqual([]);
+  });
+  afterAll(async () => {
+    for (const app of apps) await app.close();
+    await upstream.close();
+    await database?.drop();
+  });
+
+  /** A person with a dollar, and a token that a team pays for. */
+  async function member(quota: bigint) {
+    serial += 1;
+    const { ctx } = first();
+    const { id: userId } = await seedUser(ctx, `${engine === "sqlite" ? "s" : "p"}${serial}team`);
+    const { id: tokenId, key } = await seedToken(ctx, userId);
+    const { walletId } = await seedTeam(ctx.db, ctx.ledger, { quota, group: "vip" });
+    await moveToken(ctx.db, tokenId, { wallet_id: walletId });
+    await seedMember(ctx.db, userId, walletId);
+    return { userId, walletId, key };
+  }
+
+  async function ask(key: string, at = 0): Promise<{ status: number; text: string }> {
+    const response = await fetch(`${urls[at % urls.length]}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${key}` },
+      body: JSON.stringify(ASK),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  async function quotaOf(id: number): Promise<number> {
+    const row = await first()
+      .ctx.db.selectFrom("users")
+      .select("quota")
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    return row.quota;
+  }
+
+  test("the team's group and wallet serve; exactly as many calls pass as the wallet pays for", async () => {
+    const one = await member(1_000_000n);
+    expect((await ask(one.key)).status).toBe(200);
+    const cost = 1_000_000 - (await quotaOf(one.walletId));
+    expect(cost).toBeGreaterThan(0);
+    expect(await quotaOf(one.userId)).toBe(500_000);
+
+    const { userId, walletId, key } = await member(BigInt(cost) * 7n);
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => ask(key, at)));
+    let passed = answers.filter(({ status }) => status === 200).length;
+    // More are refused while those that pass are running, and have set aside more than they cost.
+    while ((await ask(key)).status === 200) passed += 1;
+    expect(passed).toBe(7);
+    expect(await quotaOf(walletId)).toBe(0);
+    expect(await quotaOf(userId)).toBe(500_000);
+  });
+
+  test("a person without quota calls, and is told nothing of the wallet", async () => {
+    const { userId, key, walletId } = await member(1_000_000n);
+    const { ledger } = first().ctx;
+    await ledger.adjust({ userId, kind: "adjust", quota: { target: 0n }, actorId: userId, reason: "test" });
+    expect((await ask(key)).status).toBe(200);
+    const used = 1_000_000 - (await quotaOf(walletId));
+    await first().ctx.options.set("DisplayTokenStatEnabled", "false");
+    await first().ctx.options.set("DisplayInCurrencyEnabled", "false");
+    const response = await fetch(`${urls[0]}/v1/dashboard/billing/usage`, {
+      headers: { authorization: `Bearer sk-${key}` },
+    });
+    expect(await response.json()).toEqual({ object: "list", total_usage: used * 100 });
+  });
+
+  test.each([
+    ["person", "user_disabled"],
+    ["team", "team_disabled"],
+  ] as const)("a %s that is disabled is refused on every node", async (whose, code) => {
+    const { userId, walletId, key } = await member(1_000_000n);
+    for (const at of urls.keys()) expect((await ask(key, at)).status).toBe(200);
+    const id = whose === "person" ? userId : walletId;
+    await setUserStatus(first().ctx.db, id, 1, 2);
+    await first().ctx.coord.publish("users", String(id));
+    for (const at of urls.keys())
+      await vi.waitFor(
+        async () => {
+          const { status, text } = await ask(key, at);
+          expect(status).toBe(403);
+          expect(text).toContain(code);
+        },
+        { timeout: 10_000 },
+      );
+  });
+
+  /** The membership's id and the team's wallet are what limits name. */
+  async function seatOf(userId: number): Promise<number> {
+    const seats = first().ctx.db.selectFrom("team_members").select("id").where("user_id", "=", userId);
+    return (await seats.executeTakeFirstOrThrow()).id;
+  }
+
+  test.each(["seat", "team"] as const)(
+    "a limit of the %s lets exactly so many calls pass",
+    async (subject) => {
+      const { userId, walletId, key } = await member(1_000_000n);
+      const subject_id = subject === "seat" ? await seatOf(userId) : walletId;
+      await seedLimit(first().ctx, { subject, subject_id, kind: "calls", amount: 5, time_window: "day" });
+      // The key was never seen before: no node remembers it without the limit.
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => ask(key, at)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
+      const rows = first().ctx.db.selectFrom("logs").select("id").where("member_id", "=", userId);
+      const { spent, reserved } = await first()
+        .ctx.db.selectFrom("limit_windows")
+        .innerJoin("limits", "limits.id", "limit_windows.limit_id")
+        .select(["spent", "reserved"])
+        .where("limits.subject", "=", subject)
+        .where("limits.subject_id", "=", subject_id)
+        .executeTakeFirstOrThrow();
+      expect({ spent, reserved }).toEqual({ spent: 5, reserved: 0 });
+      expect(await rows.where("type", "=", LogType.consume).execute()).toHaveLength(5);
+    },
+  );
+
+  test("the token of somebody who is no member any more is refused on every node", async () => {
+    const { userId, walletId, key } = await member(1_000_000n);
+    for (const at of urls.keys()) expect((await ask(key, at)).status).toBe(200);
+    const before = await quotaOf(walletId);
+    await first().ctx.db.deleteFrom("team_members").where("user_id", "=", userId).execute();
+    await first().ctx.coord.publish("users", String(userId));
+    for (const at of urls.keys())
+      await vi.waitFor(async () => expect((await ask(key, at)).text).toContain("not_in_team"), {
+        timeout: 10_000,
+      });
+    expect(await quotaOf(walletId)).toBeLessThanOrEqual(before);
+  });
+
+  test("wallets are not among the people that administrators see", async () => {
+    const { walletId } = await member(1n);
+    const one = await first().call(asRoot, "GET", `/api/user/${walletId}`);
+    expect(one).toMatchObject({ success: false });
+    const found = await first().call(asRoot, "GET", "/api/user/search?keyword=wallet");
+    expect(found).toMatchObject({ success: true, data: [] });
+  });
+});

@@ -1,0 +1,215 @@
+// Orders and what was heard about them. What brings or takes quota is written by `money` only; every change of state here is conditional.
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Db } from "./db.ts";
+import { bounds, type Page } from "./page.ts";
+import type { OrderStatus, OrdersTable, PaymentEventsTable } from "./tables-payments.ts";
+
+export type OrderRow = Selectable<OrdersTable>;
+export type EventRow = Selectable<PaymentEventsTable>;
+export type NewOrder = Insertable<OrdersTable>;
+
+export async function insertOrder(db: Db, order: NewOrder): Promise<void> {
+  await db.insertInto("orders").values(order).execute();
+}
+
+export function findOrder(db: Db, orderNo: string): Promise<OrderRow | undefined> {
+  return db.selectFrom("orders").selectAll().where("order_no", "=", orderNo).executeTakeFirst();
+}
+
+/** The order that an instance knows by its payment; for notices that name no order number. */
+export function findOrderByTrade(db: Db, instanceId: number, tradeNo: string): Promise<OrderRow | undefined> {
+  return db
+    .selectFrom("orders")
+    .selectAll()
+    .where("instance_id", "=", instanceId)
+    .where("trade_no", "=", tradeNo)
+    .where("trade_no", "<>", "")
+    .executeTakeFirst();
+}
+
+const OPEN: readonly OrderStatus[] = ["created", "pending"];
+
+/** Orders of a user that wait for a payment, newest first. */
+export function listOpenOrders(db: Db, userId: number): Promise<OrderRow[]> {
+  return db
+    .selectFrom("orders")
+    .selectAll()
+    .where("user_id", "=", userId)
+    .where("status", "in", OPEN)
+    .orderBy("id", "desc")
+    .execute();
+}
+
+export interface OrderFilter {
+  /** 0 = of anybody. */
+  readonly userId?: number;
+  readonly instanceId?: number;
+  readonly status?: string;
+  /** Only those a person has to look at. */
+  readonly isInReview?: boolean;
+  /** Order number or the provider's number, whole. */
+  readonly keyword?: string;
+}
+
+function filtered(db: Db, filter: OrderFilter) {
+  let query = db.selectFrom("orders");
+  if (filter.userId) query = query.where("user_id", "=", filter.userId);
+  if (filter.instanceId) query = query.where("instance_id", "=", filter.instanceId);
+  // A text that is no status finds nothing.
+  if (filter.status) query = query.where("status", "=", filter.status as OrderStatus);
+  if (filter.isInReview) query = query.where("review", "<>", "");
+  const { keyword } = filter;
+  if (keyword)
+    query = query.where((where) =>
+      where.or([where("order_no", "=", keyword), where("trade_no", "=", keyword)]),
+    );
+  return query;
+}
+
+export function listOrders(db: Db, filter: OrderFilter, page: Page): Promise<OrderRow[]> {
+  const { limit, offset } = bounds(page);
+  return filtered(db, filter).selectAll().orderBy("id", "desc").limit(limit).offset(offset).execute();
+}
+
+export async function countOrders(db: Db, filter: OrderFilter): Promise<number> {
+  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
+  return row.total;
+}
+
+/** What the provider answered to a new order. An order that was paid or closed meanwhile stays so. */
+export async function setPending(db: Db, orderNo: string, providerRef: string): Promise<void> {
+  await db
+    .updateTable("orders")
+    .set({
+      status: sql`CASE WHEN status = 'created' THEN 'pending' ELSE status END`,
+      provider_ref: providerRef,
+    })
+    .where("order_no", "=", orderNo)
+    .execute();
+}
+
+/** Closes an order that waits. Returns whether it did. */
+export async function closeOrder(
+  db: Db,
+  orderNo: string,
+  { nowSec, nextCheck }: { nowSec: number; nextCheck: number },
+): Promise<boolean> {
+  const result = await db
+    .updateTable("orders")
+    .set({ status: "closed", closed_at: nowSec, next_check: nextCheck, checks: 0 })
+    .where("order_no", "=", orderNo)
+    .where("status", "in", OPEN)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** Takes the right to ask the provider about an order: once per `everySec`, whoever wants to. */
+export async function takeQuestion(
+  db: Db,
+  orderNo: string,
+  { nowSec, everySec }: { nowSec: number; everySec: number },
+): Promise<boolean> {
+  const result = await db
+    .updateTable("orders")
+    .set({ asked_at: nowSec })
+    .where("order_no", "=", orderNo)
+    .where((where) => where.or([where("asked_at", "<=", nowSec - everySec), where("asked_at", ">", nowSec)]))
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** When an order is asked about next; 0 = never. One that was paid meanwhile is not. */
+export async function scheduleCheck(
+  db: Db,
+  orderNo: string,
+  { nextCheck, checks }: { nextCheck: number; checks: number },
+): Promise<void> {
+  await db
+    .updateTable("orders")
+    .set({ next_check: nextCheck, checks })
+    .where("order_no", "=", orderNo)
+    .where("status", "not in", ["credited", "paid"])
+    .execute();
+}
+
+/** Orders whose question is due, the longest waiting first. */
+export function listDue(db: Db, nowSec: number, limit: number): Promise<OrderRow[]> {
+  return db
+    .selectFrom("orders")
+    .selectAll()
+    .where("next_check", ">", 0)
+    .where("next_check", "<=", nowSec)
+    .orderBy("next_check")
+    .limit(limit)
+    .execute();
+}
+
+/** Ends what a person had to look at. */
+export async function clearReview(db: Db, orderNo: string): Promise<void> {
+  await db.updateTable("orders").set({ review: "" }).where("order_no", "=", orderNo).execute();
+}
+
+/** Writes to the history; what is known under this key already is not written again. Returns whether it was new. */
+export async function insertEvent(db: Db, event: Insertable<PaymentEventsTable>): Promise<boolean> {
+  const result = await db
+    .insertInto("payment_events")
+    .values(event)
+    .onConflict((conflict) => conflict.columns(["instance_id", "event_key"]).doNothing())
+    .executeTakeFirst();
+  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
+export function listEvents(db: Db, orderNo: string): Promise<EventRow[]> {
+  return db
+    .selectFrom("payment_events")
+    .selectAll()
+    .where("order_no", "=", orderNo)
+    .orderBy("id")
+    .limit(200)
+    .execute();
+}
+
+/** What a person has to look at and has not, oldest first. */
+export function listOpenEvents(db: Db, page: Page): Promise<EventRow[]> {
+  const { limit, offset } = bounds(page);
+  return db
+    .selectFrom("payment_events")
+    .selectAll()
+    .where("is_open", "=", 1)
+    .orderBy("id")
+    .limit(limit)
+    .offset(offset)
+    .execute();
+}
+
+export async function countOpenEvents(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom("payment_events")
+    .where("is_open", "=", 1)
+    .select(sql<number>`count(*)`.as("total"))
+    .executeTakeFirstOrThrow();
+  return row.total;
+}
+
+export function findEvent(db: Db, id: number): Promise<EventRow | undefined> {
+  return db.selectFrom("payment_events").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** Somebody looked. Returns whether it was still open. */
+export async function settleEvents(db: Db, which: { id: number } | { orderNo: string }): Promise<boolean> {
+  const query = db.updateTable("payment_events").set({ is_open: 0 }).where("is_open", "=", 1);
+  const chosen =
+    "id" in which ? query.where("id", "=", which.id) : query.where("order_no", "=", which.orderNo);
+  return (await chosen.executeTakeFirst()).numUpdatedRows > 0n;
+}
+
+/** Forgets raw bodies that are older than this. Returns how many. */
+export async function forgetBodies(db: Db, beforeSec: number): Promise<number> {
+  const result = await db
+    .updateTable("payment_events")
+    .set({ body_sealed: "" })
+    .where("body_sealed", "<>", "")
+    .where("created_at", "<", beforeSec)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}

@@ -1,0 +1,41 @@
+// The tables of login providers, one interface each; see tables.ts. Times are seconds.
+import type { Generated } from "kysely";
+
+/** A service that people log in through. Kind and slug never change. */
+export interface LoginProvidersTable {
+  id: Generated<number>;
+  /** The end of its addresses here; unique among those that are not deleted. */
+  slug: string;
+  kind: string;
+  name: string;
+  /** 0 or 1. */
+  is_enabled: number;
+  sort: number;
+  /** JSON without secrets. */
+  settings: string;
+  /** Sealed; "" = none. */
+  secret_sealed: string;
+  created_at: number;
+  updated_at: number;
+  /** 0 = not deleted. */
+  deleted_at: Generated<number>;
+}
+
+/** Who somebody is at a provider: (provider, subject) and nothing else identifies (requirements I42). */
+export interface IdentitiesTable {
+  id: Generated<number>;
+  provider_id: number;
+  subject: string;
+  user_id: number;
+  /** As the provider tells it, for people to recognise; proves nothing. */
+  email: string;
+  /** The group that the provider's rules gave; "" = none. It takes back no other. */
+  granted_group: string;
+  created_at: number;
+  last_login_at: number;
+}
+
+export interface SignOnTables {
+  login_providers: LoginProvidersTable;
+  identities: IdentitiesTable;
+}

@@ -1,0 +1,68 @@
+// The tables of channels; column names are those of the wire.
+import type { Generated } from "kysely";
+
+export interface ChannelsTable {
+  id: Generated<number>;
+  type: number;
+  key_hash: string;
+  key_sealed: string;
+  status: number;
+  status_reason: string;
+  status_time: number;
+  name: string;
+  weight: number;
+  priority: number;
+  created_time: number;
+  test_time: number;
+  /** Milliseconds; 0 = untested. */
+  response_time: number;
+  base_url: string;
+  other: string;
+  balance: number;
+  balance_updated_time: number;
+  /** Comma-separated, as on the wire. */
+  models: string;
+  group: string;
+  used_quota: Generated<number>;
+  model_mapping: string;
+  config: string;
+  /** The proxy with its credentials, or `direct`; "" = as all. */
+  proxy_sealed: Generated<string>;
+  /** `auto`, or `never`: each call gets a connection of its own. */
+  reuse: Generated<string>;
+  /** Counts the changes of its rows in `channel_keys`; 0 = it has none, its only key is this row's. */
+  keys_version: Generated<number>;
+  /** How one of several keys is chosen. */
+  key_mode: Generated<string>;
+  deleted_at: Generated<number>;
+}
+
+/** The keys of channels that have several; the first that is enabled stands in `channels` too, for older programs. */
+export interface ChannelKeysTable {
+  id: Generated<number>;
+  channel_id: number;
+  key_hash: string;
+  key_sealed: string;
+  name: string;
+  status: number;
+  status_reason: string;
+  status_time: number;
+  weight: number;
+  /** As in `channels`; "" = as the channel. */
+  proxy_sealed: string;
+  /** Comma-separated; "" = all of the channel's. */
+  models: string;
+  /** Seconds; 0 = untested. */
+  test_time: number;
+  /** Milliseconds. */
+  response_time: number;
+  /** When a key that was disabled by itself is asked again, seconds, and how often that was in vain. */
+  probe_time: number;
+  probes: number;
+  created_time: number;
+}
+
+export interface ChannelTables {
+  channels: ChannelsTable;
+  channel_keys: ChannelKeysTable;
+}

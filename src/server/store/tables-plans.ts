@@ -1,0 +1,56 @@
+// The tables of subscription plans, one interface each; see tables.ts. Times are seconds, prices fen.
+import type { Generated } from "kysely";
+
+/** A plan that is, or was, for sale. */
+export interface PlansTable {
+  id: Generated<number>;
+  about: string;
+  sort: number;
+  /** 0 or 1. */
+  enabled: number;
+  /** How often one user may buy it; 0 = as often as he likes. */
+  purchase_limit: number;
+  /** The version that is sold now. */
+  version_id: number;
+  created_at: number;
+}
+
+/** What a plan promised at some time. Never changes: who has bought it keeps it (requirements Y44). */
+export interface PlanVersionsTable {
+  id: Generated<number>;
+  plan_id: number;
+  /** JSON, as contract/plan-terms.ts says. */
+  terms: string;
+  actor_id: number;
+  created_at: number;
+}
+
+/** What a user has bought. Written by `money` only. */
+export interface PlanPeriodsTable {
+  id: Generated<number>;
+  user_id: number;
+  /** The order that opened it. */
+  order_no: string;
+  plan_id: number;
+  version_id: number;
+  n: number;
+  starts_at: number;
+  ends_at: number;
+  anchor_at: number;
+  anchor_months: number;
+  ended_at: number;
+  ended_by: string;
+  /** JSON of the version. */
+  terms: string;
+  quota: number;
+  spent: number;
+  held: number;
+  /** `kind.start.end.spent.held` of each window. */
+  windows: string;
+}
+
+export interface PlanTables {
+  plans: PlansTable;
+  plan_versions: PlanVersionsTable;
+  plan_periods: PlanPeriodsTable;
+}

@@ -1,0 +1,84 @@
+// Quota bought online, from the plan to the balance, and what administrators see of it (requirements Y02, Y34).
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
+
+let world: ConsoleWorld;
+let epay: EpayEmulator;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  epay = await startEpay(() => Date.now());
+}, 180_000);
+
+afterAll(async () => {
+  await world?.close();
+  await epay?.desk.close();
+});
+
+/** Sells through the emulated 易支付 site. */
+async function openShop(): Promise<void> {
+  await world.setOption("ServerAddress", world.server.url);
+  await manage(world.server.url, "POST", "/api/payment/instance", {
+    provider: "epay-v1",
+    name: "主商户",
+    merchant_id: "1001",
+    is_enabled: true,
+    methods: ["alipay", "wxpay"],
+    fields: { base_url: epay.desk.url, key: epay.key },
+  });
+}
+
+/** The provider's notice that the order was paid, as it sends it. */
+async function notify(orderNo: string, change: Readonly<Record<string, string>> = {}): Promise<string> {
+  const order = epay.desk.pay(orderNo);
+  return (await fetch(`${order.notifyUrl}?${epay.noticeV1(order, change)}`)).text();
+}
+
+it("is ordered by a user and credited; what does not fit waits for an administrator", async () => {
+  const { page, context } = await world.visit("lihua");
+  const before = page.locator(".tg-balance-figure");
+  await page.goto("/topup");
+  await page.getByText("管理员尚未设置充值链接").waitFor();
+  expect(await page.getByRole("button", { name: "立即支付" }).count()).toBe(0);
+
+  await openShop();
+  await page.reload();
+  const had = Number((await before.textContent())?.replace("$", ""));
+  const buy = async (plan: string, way: string): Promise<string> => {
+    await page.getByRole("radio", { name: plan }).check();
+    await page.getByText(way, { exact: true }).click();
+    await page.getByRole("button", { name: "立即支付" }).click();
+    await page.waitForURL("**/topup/order/TG*");
+    await page.getByText(`请使用${way}扫码付款`).waitFor();
+    return page.url().split("/").at(-1) ?? "";
+  };
+  const paid = await buy("$50 6折 30 元", "支付宝");
+  expect(await page.getByRole("link", { name: "前往支付宝付款" }).getAttribute("href")).toBe(
+    `${epay.desk.url}/pay/${epay.desk.order(paid).tradeNo}`,
+  );
+  expect(await notify(paid)).toBe("success");
+  await page.getByText("已到账", { exact: true }).waitFor();
+  expect(await page.getByText("扫码付款").count()).toBe(0);
+  await page.getByRole("link", { name: "返回充值页" }).click();
+  await before.filter({ hasText: `$${(had + 50).toFixed(2)}` }).waitFor();
+
+  const short = await buy("$120 5折 60 元", "微信支付");
+  expect(await notify(short, { money: "6.00" })).toBe("success");
+  await page.getByText("处理中", { exact: true }).waitFor();
+  await context.close();
+
+  const admin = await world.visit("root");
+  await admin.page.goto("/payment");
+  await admin.page.getByRole("row", { name: new RegExp(`${paid}.*已到账`) }).waitFor();
+  await admin.page.getByRole("tab", { name: "待处理订单" }).click();
+  const row = admin.page.getByRole("row", { name: new RegExp(short) });
+  await row.getByRole("button", { name: "详情" }).click();
+  await admin.page.getByText("待处理：实付金额与订单不符").waitFor();
+  await admin.page.getByRole("button", { name: "按实付金额入账" }).click();
+  await admin.page.getByLabel("原因").fill("已核实");
+  await admin.page.getByRole("button", { name: "确认" }).click();
+  await admin.page.getByText("已到账", { exact: true }).waitFor();
+  await admin.context.close();
+});

@@ -1,0 +1,115 @@
+// A team in a real browser (requirements O04–O07): made, filled by a link, capped, and seen by who may only look.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { screenshot } from "#test/worlds/browser.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer can change nothing", async () => {
+  const { server, visit } = world;
+  await manage(server.url, "POST", "/api/topup", { user_id: 2, quota: 5_000_000, remark: "test" });
+  const { page, context, complaints } = await visit("lihua");
+  await page.goto("/team");
+  await page.getByRole("button", { name: "创建团队" }).first().click();
+  await page.getByLabel("团队名称").fill("研发一组");
+  await page
+    .getByRole("button", { name: "创 建" })
+    .or(page.getByRole("button", { name: "创建", exact: true }))
+    .click();
+  await page.waitForURL(/\/team\/\d+$/);
+  await page.getByRole("heading", { name: "研发一组" }).waitFor();
+  await page.getByRole("button", { name: /^转\s?入$/ }).click();
+  await page.getByRole("button", { name: "$5", exact: true }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^转\s?入$/ })
+    .click();
+  await page.getByText("$5.00").first().waitFor();
+
+  const invite = async (role: RegExp) => {
+    await page.getByRole("button", { name: "邀请成员" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("角色").click();
+    await page.locator(".ant-select-item-option").filter({ hasText: role }).click();
+    await dialog.getByRole("button", { name: "生成链接" }).click();
+    const link = await dialog.getByLabel("邀请链接", { exact: true }).inputValue();
+    await dialog.getByRole("button", { name: /^完\s?成$/ }).click();
+    await dialog.waitFor({ state: "hidden" });
+    return new URL(link);
+  };
+  const link = await invite(/^成员/);
+  const guest = await visit("wangfang");
+  await guest.page.goto(link.pathname + link.hash);
+  await guest.page.getByText(/邀请您以“成员”/).waitFor();
+  await screenshot(guest.page, "team-join");
+  await guest.page.getByRole("button", { name: "加入团队" }).click();
+  await guest.page.waitForURL(/\/team\/\d+$/);
+  // No such button for a member, and what is in the wallet is not told.
+  await guest.page.getByText("我的角色").waitFor();
+  expect(await guest.page.getByText("钱包余额").count()).toBe(0);
+  expect(await guest.page.getByRole("button", { name: "邀请成员" }).count()).toBe(0);
+
+  await page.reload();
+  const row = page.getByRole("row", { name: /wangfang/ });
+  await row.getByRole("button", { name: "上限" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "$1", exact: true }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^保\s?存$/ })
+    .click();
+  await row.getByText(/\$0\.00 \/ \$1\.00/).waitFor();
+  await screenshot(page, "team-owner");
+
+  // The member's token says who pays.
+  await guest.page.getByRole("link", { name: "团队令牌" }).click();
+  await guest.page.getByRole("heading", { name: "团队令牌" }).waitFor();
+  await guest.page.getByRole("link", { name: "添加新的令牌" }).first().click();
+  await guest.page.waitForURL(/\/token\/add/);
+  await guest.page.getByRole("textbox", { name: "名称" }).fill("评测");
+  await guest.page.getByRole("button", { name: /^提\s?交$/ }).click();
+  await guest.page.waitForURL(/\/token\?team=/);
+  await guest.page.getByRole("row", { name: /评测.*wangfang/ }).waitFor();
+  await screenshot(guest.page, "team-tokens");
+  await page.goto(page.url().replace(/\/team\/(\d+).*/, "/token?team=$1"));
+  const others = page.getByRole("row", { name: /评测/ });
+  await others.waitFor();
+  expect(await others.getByRole("button", { name: /复制/ }).count()).toBe(0);
+
+  await page.goto(`/team/1`);
+  await row.getByRole("button", { name: "角色" }).click();
+  await page.getByRole("dialog").getByLabel("角色").click();
+  await page.locator(".ant-select-item-option").filter({ hasText: /^只读/ }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^保\s?存$/ })
+    .click();
+  await row.getByText("只读").waitFor();
+  await guest.page.goto("/team/1");
+  await guest.page.getByText("只读").first().waitFor();
+  for (const name of [/^转\s?入$/, /^转\s?出$/, "邀请成员", "上限", "角色", "移出", "解散团队"])
+    expect(await guest.page.getByRole("button", { name }).count()).toBe(0);
+  expect(await guest.page.getByRole("link", { name: "团队令牌" }).count()).toBe(0);
+  await page.getByRole("tab", { name: "费用" }).click();
+  await page.getByText("按成员").waitFor();
+  await screenshot(page, "team-cost");
+  for (const [who, name] of [
+    [page, "team-owner-390"],
+    [guest.page, "team-viewer-390"],
+  ] as const) {
+    await who.setViewportSize({ width: 390, height: 844 });
+    await who.goto("/team/1");
+    await who.getByText("我的角色").waitFor();
+    await screenshot(who, name);
+    expect(await who.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  }
+  expect(complaints).toEqual([]);
+  await guest.context.close();
+  await context.close();
+}, 120_000);

@@ -1,0 +1,104 @@
+// A 易支付 site, V1 and V2: takes orders, answers questions, refunds, and signs notices (vendors/epay).
+import { minorOf, minorText } from "#contract/money.ts";
+import { formBody } from "#server/payments/wire/form.ts";
+import { signEpayV1, signEpayV2, verifiesEpayV2 } from "#server/payments/wire/signatures.ts";
+import { keyPair, type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
+
+const KEY = "TgTestKey0123456789abcdefABCDEF0";
+
+export async function startEpay(now: Now) {
+  const desk = new PayDesk();
+  const merchant = keyPair();
+  const platform = keyPair();
+  const seconds = () => String(Math.floor(now() / 1000));
+
+  const facts = (order: PayOrder) => ({
+    trade_no: order.tradeNo,
+    out_trade_no: order.orderNo,
+    type: "alipay",
+    pid: "1001",
+    name: "账户充值",
+    money: minorText(order.amount),
+  });
+  const signedV2 = (fields: Readonly<Record<string, string | number>>) => {
+    const timed = { ...fields, timestamp: seconds() };
+    const texts = Object.entries(timed).map(([name, value]) => [name, String(value)] as const);
+    return { ...timed, sign: signEpayV2(texts, platform.privateKey), sign_type: "RSA" };
+  };
+  const refuse = { json: { code: -3, msg: "签名校验失败" } };
+
+  async function create(form: URLSearchParams): Promise<PayOrder> {
+    const money = minorOf(form.get("money") ?? "") ?? 0;
+    const notifyUrl = form.get("notify_url") ?? "";
+    return desk.take({ orderNo: form.get("out_trade_no") ?? "", amount: money, currency: "CNY", notifyUrl });
+  }
+
+  async function createV1(form: URLSearchParams) {
+    if (signEpayV1(form, KEY) !== form.get("sign")) return refuse;
+    const { tradeNo } = await create(form);
+    const where = { payurl: `/pay/${tradeNo}`, qrcode: `weixin://wxpay/${tradeNo}` };
+    return { json: { code: 1, msg: "ok", trade_no: tradeNo, ...where } };
+  }
+
+  async function createV2(form: URLSearchParams) {
+    if (!isSigned(form)) return refuse;
+    const { tradeNo } = await create(form);
+    const where = { pay_type: "qrcode", pay_info: `https://qr.example/${tradeNo}` };
+    return { json: signedV2({ code: 0, trade_no: tradeNo, ...where }) };
+  }
+
+  const isSigned = (form: URLSearchParams) =>
+    verifiesEpayV2(new Map(form), merchant.publicKey, Math.floor(now() / 1000));
+  const statusOf = (order: PayOrder) => ({ ...facts(order), status: order.state === "paid" ? 1 : 0 });
+
+  function queryV1(query: URLSearchParams) {
+    const order = desk.orders.get(query.get("out_trade_no") ?? "");
+    if (query.get("key") !== KEY || !order) return { json: { code: -1, msg: "订单不存在" } };
+    return { json: { code: 1, msg: "ok", ...statusOf(order) } };
+  }
+
+  function queryV2(form: URLSearchParams) {
+    const order = desk.orders.get(form.get("out_trade_no") ?? "");
+    if (!isSigned(form) || !order) return { json: { code: 1001, msg: "订单不存在" } };
+    return { json: signedV2({ code: 0, ...statusOf(order) }) };
+  }
+
+  function refund(path: string, form: URLSearchParams) {
+    const order = desk.orders.get(form.get("out_trade_no") ?? "");
+    if (!order) return refuse;
+    order.refunded += minorOf(form.get("money") ?? "") ?? 0;
+    if (path === "/api.php") return { json: { code: 1, msg: "退款成功" } };
+    return { json: signedV2({ code: 0, refund_no: "r1" }) };
+  }
+
+  await desk.start(async ({ path, query, body }) => {
+    const form = new URLSearchParams(body);
+    if (path === "/mapi.php") return createV1(form);
+    if (path === "/api/pay/create") return createV2(form);
+    if (path === "/api.php" && query.get("act") === "order") return queryV1(query);
+    return path === "/api/pay/query" ? queryV2(form) : refund(path, form);
+  });
+
+  return {
+    desk,
+    key: KEY,
+    merchant,
+    platform,
+    /** The query of a notice, signed after the changes. */
+    noticeV1(order: PayOrder, change: Readonly<Record<string, string>> = {}, key = KEY): string {
+      const fields = Object.entries({ ...facts(order), trade_status: "TRADE_SUCCESS", ...change });
+      return formBody([...fields, ["sign", signEpayV1(fields, key)], ["sign_type", "MD5"]]);
+    },
+    noticeV2(order: PayOrder, change: Readonly<Record<string, string>> = {}): string {
+      const fields = Object.entries({
+        ...facts(order),
+        trade_status: "TRADE_SUCCESS",
+        timestamp: seconds(),
+        ...change,
+      });
+      return formBody([...fields, ["sign", signEpayV2(fields, platform.privateKey)], ["sign_type", "RSA"]]);
+    },
+  };
+}
+
+export type EpayEmulator = Awaited<ReturnType<typeof startEpay>>;

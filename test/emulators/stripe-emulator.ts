@@ -1,0 +1,117 @@
+// Stripe's API as far as Checkout, refunds and disputes go; the vendor's own package talks to it in stripe.test.ts (vendors/stripe).
+import { hmacSha256 } from "#server/secrets.ts";
+import { type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
+
+const SECRET = "whsec_tollgate_test_secret_0001";
+
+export async function startStripe(now: Now) {
+  const desk = new PayDesk();
+  /** Answers by idempotency key, as Stripe keeps them. */
+  const kept = new Map<string, { readonly body: string; readonly json: object }>();
+  const refunds = new Map<string, Record<string, unknown>>();
+  const disputes = new Map<string, Record<string, unknown>>();
+  const sessions = new Map<string, string>();
+  let serial = 0;
+
+  /** What a session is answered with beside, or instead of, what is so. */
+  const told: { session: Readonly<Record<string, unknown>> } = { session: {} };
+
+  const sessionOf = (order: PayOrder) => ({
+    id: `cs_test_${order.tradeNo}`,
+    object: "checkout.session",
+    livemode: false,
+    client_reference_id: order.orderNo,
+    status: order.state === "closed" ? "expired" : order.state === "paid" ? "complete" : "open",
+    payment_status: order.state === "paid" ? "paid" : "unpaid",
+    payment_intent: order.state === "paid" ? `pi_${order.tradeNo}` : null,
+    amount_total: order.amount,
+    currency: order.currency,
+    url: `https://checkout.stripe.example/c/${order.tradeNo}`,
+  });
+
+  async function create(form: URLSearchParams): Promise<object> {
+    const order = await desk.take({
+      orderNo: form.get("client_reference_id") ?? "",
+      amount: Number(form.get("line_items[0][price_data][unit_amount]")),
+      currency: form.get("line_items[0][price_data][currency]") ?? "",
+      notifyUrl: "",
+    });
+    sessions.set(`cs_test_${order.tradeNo}`, order.orderNo);
+    return sessionOf(order);
+  }
+
+  function refund(form: URLSearchParams): object {
+    serial += 1;
+    const made = {
+      id: `re_${serial}`,
+      object: "refund",
+      amount: Number(form.get("amount")),
+      payment_intent: form.get("payment_intent"),
+      status: "succeeded",
+      metadata: { refund_no: form.get("metadata[refund_no]") ?? "" },
+    };
+    refunds.set(made.id, made);
+    return made;
+  }
+
+  const error = {
+    status: 404,
+    json: { error: { type: "invalid_request_error", message: "No such object" } },
+  };
+
+  function read(path: string) {
+    const [, , , sub = "", id = "", act] = path.split("/");
+    const found = refunds.get(sub) ?? disputes.get(sub);
+    if (found) return { json: found };
+    const order = desk.orders.get(sessions.get(id) ?? "");
+    if (!order) return error;
+    if (act === "expire" && order.state !== "open")
+      return { status: 400, json: { error: { message: "not open" } } };
+    if (act === "expire") order.state = "closed";
+    return { json: { ...sessionOf(order), ...told.session } };
+  }
+
+  /** The first answer of a key stays its answer; another body under it is refused. */
+  async function make(path: string, { key, body }: { key: string; body: string }) {
+    const known = kept.get(key);
+    if (key !== "" && known)
+      return known.body === body
+        ? { json: known.json }
+        : { status: 400, json: { error: { type: "idempotency_error" } } };
+    const form = new URLSearchParams(body);
+    const json = path === "/v1/refunds" ? refund(form) : await create(form);
+    if (key !== "") kept.set(key, { body, json });
+    return { json };
+  }
+
+  await desk.start(async ({ method, path, body, headers }) => {
+    if (!/^Bearer sk_test_/.test(headers.authorization ?? "")) return { status: 401, json: { error: {} } };
+    if (path !== "/v1/checkout/sessions" && path !== "/v1/refunds") return read(path);
+    if (method === "GET") return { json: { object: "list", data: [...refunds.values()] } };
+    return make(path, { key: String(headers["idempotency-key"] ?? ""), body });
+  });
+
+  return {
+    desk,
+    webhookSecret: SECRET,
+    refunds,
+    disputes,
+    told,
+    sessionOf,
+    /** An event with its header. */
+    event(
+      type: string,
+      id: string,
+      change: { livemode?: boolean; eventId?: string } = {},
+    ): { body: string; header: string } {
+      serial += 1;
+      const { livemode = false, eventId = `evt_${serial}` } = change;
+      const body = JSON.stringify({ id: eventId, object: "event", type, livemode, data: { object: { id } } });
+      const time = Math.floor(now() / 1000);
+      const sign = hmacSha256(SECRET, `${time}.${body}`).toString("hex");
+      return { body, header: `t=${time},v1=${sign}` };
+    },
+  };
+}
+
+export type StripeEmulator = Awaited<ReturnType<typeof startStripe>>;

@@ -1,0 +1,27 @@
+// Calls of the endpoints of tokens' keys that succeed.
+import { FORGET_WORDS } from "#contract/token.ts";
+import type { FuzzWorld, Generation, Recipe } from "#test/worlds/fuzz-world.ts";
+import { seedToken } from "./seed.ts";
+
+export function keyRecipes(
+  freshToken: (world: FuzzWorld, people: Generation) => Promise<number>,
+): Readonly<Record<string, Recipe>> {
+  return {
+    "POST /api/token/find": async ({ app }, { alice }) => ({
+      body: { key: `sk-${(await seedToken(app.ctx, alice.id)).key}` },
+    }),
+    "POST /api/token/disable": async (world, people) => ({ body: { id: await freshToken(world, people) } }),
+    "POST /api/token/:id/rotate": () => ({ body: { overlap: 60 } }),
+    "POST /api/token/forget": () => ({ body: { confirm: FORGET_WORDS } }),
+    "POST /api/user/:id/token/": () => ({
+      body: { name: "granted", remain_quota: 5_000, tags: "a,b", metadata: { team: "x" }, shown_once: true },
+    }),
+    "GET /api/user/:id/token/:token/limit": async (world, people) => ({
+      path: `/api/user/${people.alice.id}/token/${await freshToken(world, people)}/limit`,
+    }),
+    "PUT /api/user/:id/token/:token/limit": async (world, people) => ({
+      path: `/api/user/${people.alice.id}/token/${await freshToken(world, people)}/limit`,
+      body: { limits: [{ kind: "rpm", amount: 900 }] },
+    }),
+  };
+}

@@ -1,0 +1,103 @@
+// A server with merchant accounts at emulated providers, users who buy, and a clock of its own; the books are checked at the end.
+import { expect } from "vitest";
+import type { Order } from "#contract/payment.ts";
+import { fakeClock } from "#server/clock.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
+import { pollDue } from "#server/payments/poller.ts";
+import { findOrder, type OrderRow } from "#server/store/orders.ts";
+import { getUser } from "#server/store/users.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
+
+export interface Account {
+  readonly id: number;
+  /** Path of its callbacks. */
+  readonly path: string;
+}
+
+export class PaymentWorld {
+  readonly clock = fakeClock();
+  #app: TestApp | undefined;
+  #drop: () => Promise<void> = async () => undefined;
+  #serial = 0;
+
+  get app(): TestApp {
+    if (!this.#app) throw new Error("the world was not started");
+    return this.#app;
+  }
+
+  async start(database: TestDatabase): Promise<void> {
+    const made = await database.create();
+    this.#drop = () => made.drop();
+    this.#app = await createTestApp({ databaseUrl: made.url, clock: this.clock });
+    await this.app.ctx.options.set("ServerAddress", "https://gate.example");
+  }
+
+  async stop(): Promise<void> {
+    expect(await checkLedger(this.app.ctx.db)).toEqual([]);
+    await this.app.close();
+    await this.#drop();
+  }
+
+  /** Makes a merchant account through the API. */
+  async account(draft: object): Promise<Account> {
+    const made = await this.app.call(asRoot, "POST", "/api/payment/instance", {
+      name: "测试",
+      is_enabled: true,
+      merchant_id: "1001",
+      ...draft,
+    });
+    expect(made.message).toBe("");
+    expect(made.data.is_complete).toBe(true);
+    return { id: made.data.id, path: new URL(made.data.notify_url).pathname };
+  }
+
+  buyer(): Promise<SeededUser> {
+    this.#serial += 1;
+    return seedUser(this.app.ctx, `buyer${this.#serial}`);
+  }
+
+  buy(who: Who, account: Account, change: object = {}): Promise<Answer> {
+    const body = { dollars: 50, instance_id: account.id, method: "alipay", ...change };
+    return this.app.call(who, "POST", "/api/payment/order", body);
+  }
+
+  /** A new user's order of 30 yuan for $50. */
+  async ordered(account: Account, change: object = {}): Promise<{ user: SeededUser; order: Order }> {
+    const user = await this.buyer();
+    const answer = await this.buy(user.who, account, change);
+    expect(answer.message).toBe("");
+    return { user, order: answer.data };
+  }
+
+  async notify(account: Account, sent: { query?: string; body?: string; headers?: Record<string, string> }) {
+    const path = sent.query === undefined ? account.path : `${account.path}?${sent.query}`;
+    const response = await this.app.request(path, {
+      method: sent.body === undefined ? "GET" : "POST",
+      headers: { host: "gate.example", ...sent.headers },
+      ...(sent.body === undefined ? {} : { body: sent.body }),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  async row(orderNo: string): Promise<OrderRow> {
+    const row = await findOrder(this.app.ctx.db, orderNo);
+    if (!row) throw new Error(`no order ${orderNo}`);
+    return row;
+  }
+
+  /** What a user got by buying: seeded users have 500,000 before. */
+  async gained({ id }: { readonly id: number }): Promise<number> {
+    return (await getUser(this.app.ctx.db, id)).quota - 500_000;
+  }
+
+  /** Lets time pass and asks about what is due then. */
+  async pass(seconds: number): Promise<void> {
+    this.clock.advance(seconds * 1_000);
+    await pollDue(this.app.ctx);
+  }
+
+  async openEvents(): Promise<Answer["data"]> {
+    return (await this.app.call(asRoot, "GET", "/api/payment/event?size=100")).data;
+  }
+}
