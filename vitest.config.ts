@@ -25,7 +25,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/totals-reporter.ts"],
     restoreMocks: true,
     // What is waited for comes at once on most machines, and late on a loaded one.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 30_000 } },
     coverage: {
       // Counts in these files alone, so that nothing else runs slower for it.
       provider: "istanbul",

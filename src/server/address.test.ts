@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { identifyCaller, isCidr, isInRanges, limitKey } from "./address.ts";
+import { identifyClient, isCidr, isInRanges, limitKey } from "./address.ts";
 
 const headers = (map: Record<string, string>) => (name: string) => map[name];
 
@@ -28,7 +28,7 @@ test.each(["10.0.0.0/33", "300.1.1.1", "::1::2", "1:2:3", "", "10.0.0/8", "::/12
 
 test("does not believe forwarding headers of an untrusted peer", () => {
   const header = headers({ "x-forwarded-for": "1.1.1.1", "x-forwarded-proto": "https", host: "a.example" });
-  expect(identifyCaller("9.9.9.9", header, ["10.0.0.0/8"])).toEqual({
+  expect(identifyClient("9.9.9.9", header, ["10.0.0.0/8"])).toEqual({
     address: "9.9.9.9",
     isHttps: false,
     isLocal: false,
@@ -42,7 +42,7 @@ test("takes the right-most hop that is no trusted proxy", () => {
     "x-forwarded-proto": "https",
     host: "h",
   });
-  expect(identifyCaller("::ffff:10.0.0.1", header, ["10.0.0.0/8"])).toMatchObject({
+  expect(identifyClient("::ffff:10.0.0.1", header, ["10.0.0.0/8"])).toMatchObject({
     address: "1.1.1.1",
     isHttps: true,
     isLocal: false,
@@ -68,10 +68,10 @@ test.each([
   ["10.0.0.9:1234, 10.0.0.7", "10.0.0.9"],
 ])("a trusted proxy that says %j means %s", (forwarded, address) => {
   const header = headers({ "x-forwarded-for": forwarded, host: "h" });
-  expect(identifyCaller("10.0.0.1", header, ["10.0.0.0/8"]).address).toBe(address);
+  expect(identifyClient("10.0.0.1", header, ["10.0.0.0/8"]).address).toBe(address);
 });
 
-test("counts a whole IPv6 /64 as one caller", () => {
+test("counts a whole IPv6 /64 as one client", () => {
   expect(limitKey("2001:db8:1:2::1")).toBe(limitKey("2001:db8:1:2:ffff::9"));
   expect(limitKey("2001:db8:1:2::1")).not.toBe(limitKey("2001:db8:1:3::1"));
   expect(limitKey("1.2.3.4")).toBe("1.2.3.4");

@@ -84,7 +84,8 @@ export function isInRanges(addressText: string, cidrs: readonly string[]): boole
   });
 }
 
-export interface Caller {
+/** Who asks, as far as the connection and its proxies tell; who that is in our books is the caller or the actor. */
+export interface Client {
   /** Address of the client, IPv4-in-IPv6 written as IPv4. */
   readonly address: string;
   /** The client speaks https, according to a trusted proxy. */
@@ -155,11 +156,11 @@ export function isLocal(peer: string, header: (name: string) => string | undefin
  * Finds the client's address. Forwarding headers count only when the peer is a trusted proxy; then the right-most hop that is
  * not trusted itself is the client, or the peer when that hop is no address (requirements L02).
  */
-export function identifyCaller(
+export function identifyClient(
   peer: string,
   header: (name: string) => string | undefined,
   trustedProxies: readonly string[],
-): Caller {
+): Client {
   const host = header("host") ?? "";
   const direct = { address: plain(peer), isHttps: false, host, isLocal: isLocal(peer, header) };
   if (!isInRanges(peer, trustedProxies)) return direct;

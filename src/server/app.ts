@@ -22,7 +22,7 @@ import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } f
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { newRequestId } from "#server/secrets.ts";
-import { identifyCaller } from "./address.ts";
+import { identifyClient } from "./address.ts";
 import { clearOnly, isAmbiguous } from "./app/early-answer.ts";
 import { limitAddress } from "./limits/limits.ts";
 import { InFlight, limitStall, STALL_MS } from "./relay/http/client-response.ts";
@@ -193,7 +193,7 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
   site.get("*", async (http) => {
     const headers = new Headers(consoleHeaders(ctx));
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
-    const { address, isHttps } = identifyCaller(
+    const { address, isHttps } = identifyClient(
       peer,
       (name) => http.req.header(name),
       ctx.config.trustedProxies,

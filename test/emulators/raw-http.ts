@@ -173,7 +173,7 @@ export function answerOf(body: string, more = ""): string {
 }
 
 /** Resolves when this is so; for what no event tells. */
-export async function until(isSo: () => boolean, withinMs = 5_000): Promise<void> {
+export async function until(isSo: () => boolean, withinMs = 30_000): Promise<void> {
   const endMs = Date.now() + withinMs;
   while (!isSo()) {
     if (Date.now() > endMs) throw new Error("it did not come true");

@@ -9,7 +9,7 @@ import { UserStatus } from "#contract/user.ts";
 import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
 import { confirmHuman, type ProtectedCall } from "#server/accounts/human.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
-import { type Caller, identifyCaller } from "#server/address.ts";
+import { type Client, identifyClient } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { limitAddress } from "#server/limits/limits.ts";
@@ -36,7 +36,7 @@ export const STRICT_TRANSPORT = "max-age=31536000";
 /** What the node listener passes; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
-  Variables: { requestId: string; caller: Caller; accessToken: string | undefined; onCredit: boolean };
+  Variables: { requestId: string; client: Client; accessToken: string | undefined; onCredit: boolean };
 }
 type Http = HonoContext<Env>;
 
@@ -63,9 +63,9 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   for (const path of docsPaths) app.get(path, (http) => serveDocs(ctx, http, path));
   app.get("/api/docs/", (http) => serveDocs(ctx, http, "/api/docs"));
   app.notFound(async (http) => {
-    const { caller } = http.var;
+    const { client } = http.var;
     try {
-      await limitAddress(ctx, "api", caller.address);
+      await limitAddress(ctx, "api", client.address);
     } catch (error) {
       return renderFailure(http, failureOf(error));
     }
@@ -77,7 +77,7 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
 /** What a payment provider tells us. It learns whether it was taken, and nothing else. */
 async function serveCallback(ctx: Context, http: Http): Promise<Response> {
   try {
-    const { address } = http.var.caller;
+    const { address } = http.var.client;
     const answer = await answerCallback(ctx, http.req.raw, { slug: http.req.param("slug") ?? "", address });
     return answer ?? http.body(null, 404);
   } catch (thrown) {
@@ -92,7 +92,7 @@ async function serveCallback(ctx: Context, http: Http): Promise<Response> {
 /** The API reference: the same for all clients, so it may be cached for a while. */
 async function serveDocs(ctx: Context, http: Http, path: string): Promise<Response> {
   try {
-    await limitAddress(ctx, "api", http.var.caller.address);
+    await limitAddress(ctx, "api", http.var.client.address);
   } catch (error) {
     return renderFailure(http, failureOf(error));
   }
@@ -104,18 +104,18 @@ async function serveDocs(ctx: Context, http: Http, path: string): Promise<Respon
   });
 }
 
-/** Sets the id and the caller of the request, and the headers that every answer has. */
+/** Sets the id and the client of the request, and the headers that every answer has. */
 function introduce(ctx: Context, http: Http): void {
   const requestId = newRequestId(ctx.clock.now());
   const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
-  const caller = identifyCaller(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
+  const client = identifyClient(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
   http.set("requestId", requestId);
-  http.set("caller", caller);
+  http.set("client", client);
   http.set("accessToken", accessTokenOf(http.req.header("authorization")));
   http.header("X-Oneapi-Request-Id", requestId);
   http.header("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(BASE_HEADERS)) http.header(name, value);
-  if (caller.isHttps) http.header("Strict-Transport-Security", STRICT_TRANSPORT);
+  if (client.isHttps) http.header("Strict-Transport-Security", STRICT_TRANSPORT);
 }
 
 async function serve(ctx: Context, http: Http, route: Route): Promise<Response> {
@@ -154,11 +154,11 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
 
 /** The checks before a handler: limits, cross-site protection, sign-in and level, switches, human check, in this order. */
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
-  const { caller } = http.var;
-  await limitAddress(ctx, "api", caller.address);
+  const { client } = http.var;
+  await limitAddress(ctx, "api", client.address);
   const hasSession = sessionHandle(http).id !== undefined;
-  refuseCrossSite(endpoint, http.req.raw.headers, { host: caller.host, hasSession });
-  if (endpoint.limit) await limitAddress(ctx, endpoint.limit, caller.address);
+  refuseCrossSite(endpoint, http.req.raw.headers, { host: client.host, hasSession });
+  if (endpoint.limit) await limitAddress(ctx, endpoint.limit, client.address);
   const actor = await admit(ctx, http, endpoint);
   refuseClosed(ctx, endpoint);
   http.set("onCredit", endpoint.turnstile === true && (await confirmHuman(ctx, visitOf(http, endpoint))));
@@ -198,8 +198,8 @@ async function auditDenial(
 ): Promise<void> {
   const target = `${endpoint.method} ${endpoint.path}`;
   if (!(await ctx.coord.remember(`denied:${actor.id}:${target}:${about}`, DENIAL_MS))) return;
-  const { caller, requestId } = http.var;
-  const call = { actor, address: caller.address, requestId };
+  const { client, requestId } = http.var;
+  const call = { actor, address: client.address, requestId };
   const act = { action: "auth.denied", target, ...(about === "" ? {} : { detail: { about } }) };
   await audit(ctx, ctx.db, call, act);
 }
@@ -211,7 +211,7 @@ function onlyUnexpected(error: unknown): undefined {
 
 /** The part of a call that the human check needs. */
 function visitOf(http: Http, endpoint: Endpoint): ProtectedCall {
-  const { address } = http.var.caller;
+  const { address } = http.var.client;
   const proof = http.req.query("turnstile") ?? "";
   return { path: endpoint.path, proof, address, browserId: sessionHandle(http).browserId };
 }
@@ -220,7 +220,7 @@ function visitOf(http: Http, endpoint: Endpoint): ProtectedCall {
 async function signedIn(ctx: Context, http: Http): Promise<Actor> {
   const sessionId = sessionHandle(http).id;
   if (sessionId !== undefined) {
-    const userId = await ctx.sessions.find(sessionId, http.var.caller.address);
+    const userId = await ctx.sessions.find(sessionId, http.var.client.address);
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (actor) return actor;
   }
@@ -237,8 +237,8 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
   const result: unknown = await route.handler(ctx, {
     actor,
     requestId: http.var.requestId,
-    address: http.var.caller.address,
-    isLocal: http.var.caller.isLocal,
+    address: http.var.client.address,
+    isLocal: http.var.client.isLocal,
     agent: http.req.header("user-agent") ?? "",
     onCredit: http.var.onCredit,
     accessToken: http.var.accessToken,
@@ -296,7 +296,7 @@ async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolea
 
 /** Plain http and https have different cookies: `__Host-` needs Secure (requirements A01). */
 function sessionHandle(http: Http): SessionHandle {
-  const { isHttps } = http.var.caller;
+  const { isHttps } = http.var.client;
   const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;
   const prefix = isHttps ? "__Host-" : "";
   const name = `${prefix}session`;

@@ -105,7 +105,7 @@ export function findTokenByKey(db: Db, keyHash: string) {
 }
 
 /** What `findTokenByKey` answers. */
-export type KeyOwner = NonNullable<Awaited<ReturnType<typeof findTokenByKey>>>;
+export type TokenWithOwner = NonNullable<Awaited<ReturnType<typeof findTokenByKey>>>;
 
 /** Whose a token is: a user's own, or with a wallet the one he holds of a team. */
 export interface Holder {

@@ -15,7 +15,7 @@ import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import type { LimitRow } from "#server/store/limits.ts";
 import { findTokenByOldKey, noteOldKey } from "#server/store/old-keys.ts";
-import { findTokenByKey, type KeyOwner } from "#server/store/tokens.ts";
+import { findTokenByKey, type TokenWithOwner } from "#server/store/tokens.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { type CallerPlan, payerOf, readScope } from "./caller-plans.ts";
 import { type ModelList, modelList } from "./model-list.ts";
@@ -209,7 +209,7 @@ function stillSo(entry: Entry | undefined, clock: Clock): Entry | undefined {
 }
 
 interface Found {
-  readonly row: KeyOwner;
+  readonly row: TokenWithOwner;
   readonly old: OldKey | undefined;
 }
 
@@ -245,12 +245,12 @@ function judgeEntry(
 }
 
 /** Disabled: the same answer as for a key that does not exist. */
-function isHidden({ status }: KeyOwner): boolean {
+function isHidden({ status }: TokenWithOwner): boolean {
   return status !== TokenStatus.enabled && status !== TokenStatus.exhausted && status !== TokenStatus.expired;
 }
 
 /** The checks on the rows themselves, in order; undefined = usable. */
-function judge(row: KeyOwner, nowSec: number): RelayFault | undefined {
+function judge(row: TokenWithOwner, nowSec: number): RelayFault | undefined {
   if (row.status === TokenStatus.exhausted) return localErrors.keyExhausted();
   if (row.status === TokenStatus.expired) return localErrors.keyExpired();
   if (row.expired_time !== -1 && row.expired_time < nowSec) return localErrors.keyExpired();

@@ -4,7 +4,7 @@ import { NEVER } from "#server/money/windows.ts";
 import type { Db } from "#server/store/db.ts";
 import { findCallerLimits, type Limited, type LimitRow } from "#server/store/limits.ts";
 import { findLivePeriods, type PlanPeriodRow } from "#server/store/plans.ts";
-import type { KeyOwner } from "#server/store/tokens.ts";
+import type { TokenWithOwner } from "#server/store/tokens.ts";
 
 /** A period of a plan that runs. */
 export interface CallerPlan {
@@ -21,7 +21,7 @@ export interface Scope {
   readonly until: number;
 }
 
-export async function readScope(db: Db, row: KeyOwner, nowSec: number): Promise<Scope> {
+export async function readScope(db: Db, row: TokenWithOwner, nowSec: number): Promise<Scope> {
   const periods = await findLivePeriods(db, payerOf(row), nowSec);
   const plans = periods.filter((period) => period.starts_at <= nowSec).map(planOf);
   const changes = periods.map((period) => (period.starts_at > nowSec ? period.starts_at : period.ends_at));
@@ -39,17 +39,17 @@ function planOf({ id, terms }: PlanPeriodRow): CallerPlan {
 }
 
 /** Whose limits the calls of a token pass (requirements O08). */
-function limitedBy(row: KeyOwner, group: string): Limited {
+function limitedBy(row: TokenWithOwner, group: string): Limited {
   const own = { tokenId: row.id, userId: row.user_id, group };
   return row.wallet_id === 0 ? own : { ...own, walletId: row.wallet_id, seatId: row.seat_id ?? 0 };
 }
 
 /** The account that pays. */
-export function payerOf({ wallet_id, user_id }: KeyOwner): number {
+export function payerOf({ wallet_id, user_id }: TokenWithOwner): number {
   return wallet_id === 0 ? user_id : wallet_id;
 }
 
 /** The team's, where a team pays. */
-function groupOf({ group, wallet_group }: KeyOwner): string {
+function groupOf({ group, wallet_group }: TokenWithOwner): string {
   return (wallet_group ?? group) || "default";
 }

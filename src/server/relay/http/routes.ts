@@ -1,7 +1,7 @@
 // The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
-import { identifyCaller } from "#server/address.ts";
+import { identifyClient } from "#server/address.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
@@ -285,5 +285,5 @@ export function addressOf(req: RelayRequest, trustedProxies: readonly string[]):
     const value = req.headers[name];
     return typeof value === "string" ? value : undefined;
   };
-  return identifyCaller(peer, header, trustedProxies).address;
+  return identifyClient(peer, header, trustedProxies).address;
 }
