@@ -12,6 +12,7 @@ import {
   KeyOutlined,
   MessageOutlined,
   PayCircleOutlined,
+  ProfileOutlined,
   ReconciliationOutlined,
   ScheduleOutlined,
   SettingOutlined,
@@ -152,6 +153,20 @@ export const consolePages: readonly PageRow[] = [
     access: "user",
     menu: { group: "控制台", label: "订阅", icon: <ScheduleOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/topup/subscription.tsx")).SubscriptionPage,
+  },
+  {
+    path: "/statement",
+    title: "月度账单",
+    access: "user",
+    menu: { group: "控制台", label: "账单", icon: <ProfileOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/statement/list.tsx")).StatementListPage,
+  },
+  {
+    path: "/statement/:month",
+    title: "账单详情",
+    access: "user",
+    parent: "/statement",
+    load: async () => (await import("./pages/statement/month.tsx")).StatementPage,
   },
   {
     path: "/partnerplan",

@@ -20,6 +20,7 @@ import { priceListApi } from "./price-list.ts";
 import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
 import { loginProviderApi, signOnApi } from "./sign-on.ts";
+import { statementApi } from "./statement.ts";
 import { statusApi } from "./status.ts";
 import { teamAdminApi, teamApi } from "./team.ts";
 import { tokenApi } from "./token.ts";
@@ -55,6 +56,7 @@ export const api = {
   limit: limitApi,
   log: logApi,
   receipt: receiptApi,
+  statement: statementApi,
   usage: usageApi,
   option: optionApi,
   priceList: priceListApi,

@@ -47,6 +47,7 @@ const TAGS: Readonly<Record<string, string>> = {
   alert: "通知",
   audit: "操作审计",
   receipt: "账单小票",
+  statement: "账单",
   books: "对账",
 };
 

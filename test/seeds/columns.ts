@@ -40,6 +40,18 @@ function named<const Name extends string>(names: readonly Name[]): Record<Name, 
   return Object.fromEntries(names.map((name) => [name, true])) as Record<Name, true>;
 }
 
+const STATEMENTS = named([
+  "id",
+  "user_id",
+  "month",
+  "from_row",
+  "to_row",
+  "opening",
+  "closing",
+  "body",
+  "trail_hash",
+  "created_at",
+]);
 const LOGIN_PROVIDERS = named([
   "id",
   "slug",
@@ -369,6 +381,7 @@ export const COLUMNS: ColumnsOf = {
   login_providers: LOGIN_PROVIDERS,
   identities: IDENTITIES,
   ...teamColumns,
+  statements: STATEMENTS,
   alert_targets: ALERT_TARGETS,
   alert_deliveries: ALERT_DELIVERIES,
   alert_conditions: { event: true, about: true, title: true, since: true },

@@ -18,6 +18,7 @@ import { planRecipes } from "./plan-recipes.ts";
 import { priceRecipes } from "./price-recipes.ts";
 import { seedPassword, seedToken, seedUser } from "./seed.ts";
 import { signOnRecipes } from "./sign-on-recipes.ts";
+import { statementRecipes } from "./statement-recipes.ts";
 import { teamRecipes } from "./team-recipes.ts";
 
 const BY_LEVEL = { public: "guest", user: "alice", admin: "admin", root: "root" } as const;
@@ -178,6 +179,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...factorRecipes(freshUser, set),
   ...priceRecipes(freshName),
   ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
+  ...statementRecipes(freshUser, freshName),
   ...teamRecipes(freshUser, freshName),
   ...channelKeyRecipes(freshChannel, freshName),
   ...keyRecipes(freshToken),
@@ -209,14 +211,6 @@ const recipes: Readonly<Record<string, Recipe>> = {
   "POST /api/payment/order/:no/cancel": async (world) => {
     const { no, who } = await freshOrder(world);
     return { path: `/api/payment/order/${no}/cancel`, headers: who, body: {} };
-  },
-  "GET /api/log/receipt/:request_id": async (world) => {
-    const { ctx } = world.app;
-    const { id: userId, who } = await freshUser(world);
-    const { id: tokenId } = await seedToken(ctx, userId);
-    const requestId = freshName();
-    await ctx.ledger.reserve({ requestId, userId, tokenId, amount: 1n, modelName: "gpt-4" });
-    return { path: `/api/log/receipt/${requestId}`, headers: who };
   },
   "GET /api/payment/manage/:no": async (world) => ({ path: await managed(world, "") }),
   "POST /api/payment/manage/:no/ask": async (world) => ({ path: await managed(world, "/ask"), body: {} }),

@@ -94,6 +94,10 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/team/:id/take_over
     GET /api/team/:id/log
     GET /api/team/:id/usage
+    GET /api/statement
+    GET /api/statement/:month
+    GET /api/team/:id/statement
+    GET /api/team/:id/statement/:month
     GET /api/log/self
     GET /api/log/self/search
     GET /api/log/self/stat

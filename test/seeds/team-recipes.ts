@@ -1,4 +1,5 @@
 // Calls of the endpoints of teams that succeed: each by the owner of a new team, or by who is offered something.
+import { monthOf } from "#contract/month.ts";
 import type { Who } from "#test/worlds/app.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import type { SeededUser } from "./seed.ts";
@@ -89,6 +90,12 @@ export function teamRecipes(
     },
     "GET /api/team/:id/log": own("/log"),
     "GET /api/team/:id/usage": own("/usage"),
+    "GET /api/team/:id/statement": own("/statement"),
+    "GET /api/team/:id/statement/:month": async (world) => {
+      const { id, owner } = await fresh(world);
+      await world.app.call(owner, "POST", `/api/team/${id}/deposit`, { amount: 3 });
+      return { path: `/api/team/${id}/statement/${monthOf(world.app.ctx.clock.seconds())}`, headers: owner };
+    },
     "POST /api/team/all": async (world) => ({
       body: { name: freshName(), owner: (await freshUser(world)).username },
     }),

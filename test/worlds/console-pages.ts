@@ -1,4 +1,5 @@
 // Every page of the console by the role that may open it, and an installation with something of everything to show on them.
+import { monthOf } from "#contract/month.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { manage, rootKey } from "./process.ts";
 
@@ -38,6 +39,9 @@ export const userPages: readonly string[] = [
   "/log",
   "/topup",
   "/subscription",
+  "/statement",
+  "/statement?team=1",
+  `/statement/${monthOf(Date.now() / 1000)}`,
   "/partnerplan",
   "/playground",
   "/setting",

@@ -24,6 +24,7 @@ import { receipt } from "./receipt.ts";
 import { redemption } from "./redemptions.ts";
 import { session } from "./sessions.ts";
 import { signOn } from "./sign-on.ts";
+import { statement } from "./statements.ts";
 import { status } from "./status.ts";
 import { teamAdmin } from "./team-admin.ts";
 import { team } from "./teams.ts";
@@ -61,6 +62,7 @@ export const handlers = {
   limit,
   log,
   receipt,
+  statement,
   usage,
   option,
   priceList,

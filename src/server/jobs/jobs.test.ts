@@ -87,6 +87,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "payment-bodies",
       "limit-warnings",
       "team-wallets",
+      "statements",
     ];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
     expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);

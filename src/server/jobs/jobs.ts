@@ -13,6 +13,7 @@ import { optimize } from "./optimize.ts";
 import { paymentBodies, paymentQuestions } from "./payments.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
+import { statements } from "./statements.ts";
 import { teamWallets } from "./team-wallets.ts";
 
 /** Every job there is. To add one: a file and a row here. */
@@ -30,6 +31,7 @@ export const jobs: readonly Job[] = [
   paymentBodies,
   limitWarnings,
   teamWallets,
+  statements,
   optimize,
 ];
 

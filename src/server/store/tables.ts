@@ -10,6 +10,7 @@ import type { NameTables } from "./tables-names.ts";
 import type { PaymentTables } from "./tables-payments.ts";
 import type { PlanTables } from "./tables-plans.ts";
 import type { PriceTables } from "./tables-prices.ts";
+import type { StatementTables } from "./tables-statements.ts";
 import type { TeamTables } from "./team-tables.ts";
 
 /** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota) are written by `money` only. */
@@ -374,6 +375,7 @@ export interface Tables
     PlanTables,
     PriceTables,
     SignOnTables,
+    StatementTables,
     TeamTables {
   users: UsersTable;
   sessions: SessionsTable;

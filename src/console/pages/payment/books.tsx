@@ -1,14 +1,14 @@
 // Reconciliation: the ledger's sum against all balances, what is set aside and how old, the audit chain, what each merchant account brought.
 import { useQuery } from "@tanstack/react-query";
-import { Button, Table, type TableColumnsType } from "antd";
+import { Button } from "antd";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatTime, relativeTime } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { Facts } from "#console/ui/facts.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { useNamedScroll } from "#console/ui/row-table.tsx";
 import { Section } from "#console/ui/section.tsx";
+import { Sheet } from "#console/ui/sheet.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import {
   type BookMismatch,
@@ -57,31 +57,6 @@ function Totals({ books }: { readonly books: Books }) {
         ]}
       />
     </Section>
-  );
-}
-
-interface SheetProps<Row> {
-  readonly label: string;
-  /** Below it the table scrolls. */
-  readonly width: number;
-  readonly rowKey: keyof Row | ((row: Row) => string);
-  readonly rows: readonly Row[];
-  readonly columns: TableColumnsType<Row>;
-}
-
-function Sheet<Row extends object>({ label, width, rowKey, rows, columns }: SheetProps<Row>) {
-  const box = useNamedScroll(label);
-  return (
-    <div ref={box}>
-      <Table<Row>
-        size="small"
-        pagination={false}
-        scroll={{ x: width }}
-        rowKey={rowKey}
-        dataSource={[...rows]}
-        columns={columns}
-      />
-    </div>
   );
 }
 

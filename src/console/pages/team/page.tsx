@@ -66,6 +66,7 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
           <Leave team={team} />
         )}
         {may(team, "token") ? <LinkButton to={`/token?team=${team.id}`}>团队令牌</LinkButton> : null}
+        {may(team, "wallet") ? <LinkButton to={`/statement?team=${team.id}`}>账单</LinkButton> : null}
         {may(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
         {may(team, "withdraw") ? <Button onClick={() => onAsk("withdraw")}>转出</Button> : null}
         {may(team, "people") ? (

@@ -126,6 +126,11 @@ test("the released migrations are the ones that were released", () => {
         "4cef75751eac6e8098674904f73ea366a571f06a715ae5f692761ace20298995",
         "e75da26f626408c605bb4c2a63231efc0cff68ff77c96ea2f7924185168cff87",
       ],
+      [
+        "0024-statements",
+        "6581ced55c324b076facf248389b772126a16e3708d2a5ad18590cb7161f33f6",
+        "0d3e903b8d0a7147220e570af9b5e55beba0252d52abad6cf802e9693cd58296",
+      ],
     ]
   `);
 });

@@ -22,6 +22,7 @@ import { teams } from "./0020-teams.ts";
 import { alerts } from "./0021-alerts.ts";
 import { keys } from "./0022-keys.ts";
 import { plans } from "./0023-plans.ts";
+import { statements } from "./0024-statements.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   alerts,
   keys,
   plans,
+  statements,
 ];

@@ -1,0 +1,127 @@
+// Statements (账单): what an account had, got and spent in a month, as the ledger says (requirements Y59). Of a user, or of a team's wallet.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { MONTH } from "./month.ts";
+import { IdParams, Quota, rowsOf } from "./wire.ts";
+
+const Month = z.string().regex(MONTH, "月份有误，应如 2026-10");
+
+/** The entries of one kind: `consume` is what the wallet paid for calls. */
+export const StatementSum = z.object({ kind: z.string(), entries: z.int(), quota: Quota });
+
+/** The calls of one token for one model. */
+export const StatementUsage = z.object({
+  /** 0 = without a token. */
+  token_id: z.int(),
+  token_name: z.string(),
+  /** Comma-separated, as they are now. */
+  tags: z.string(),
+  model_name: z.string(),
+  calls: z.int(),
+  /** What the wallet paid. */
+  quota: Quota,
+  /** What plans paid. */
+  plan_quota: Quota,
+  /** Price that could not be collected. */
+  shortfall: Quota,
+});
+export type StatementUsage = z.output<typeof StatementUsage>;
+
+/** What models counted, as their providers or our own count said. */
+export const StatementTokens = z.object({
+  model_name: z.string(),
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+});
+
+/** Money by merchant account; `refunded_minor` has what disputes took. */
+export const StatementMoney = z.object({
+  instance_id: z.int(),
+  name: z.string(),
+  currency: z.string(),
+  paid_minor: z.int(),
+  refunded_minor: z.int(),
+});
+
+export const StatementHead = z.object({
+  /** `ST-yyyymm-` and the account of the ledger; "" = the month is not closed yet. */
+  number: z.string(),
+  month: z.string(),
+  opening: Quota,
+  /** opening + all `sums`. */
+  closing: Quota,
+  /** What was added in all. */
+  income: Quota,
+  /** What the wallet paid for calls. */
+  spent: Quota,
+});
+export type StatementHead = z.output<typeof StatementHead>;
+
+export const Statement = StatementHead.extend({
+  /** The user or team. */
+  account_id: z.int(),
+  account_name: z.string(),
+  is_team: z.boolean(),
+  /** Seconds; the month is from the first on and before the second. */
+  starts_at: z.int(),
+  ends_at: z.int(),
+  sums: z.array(StatementSum),
+  usage: z.array(StatementUsage),
+  tokens: z.array(StatementTokens),
+  payments: z.array(StatementMoney),
+  /** Entries of the ledger: those of the account after the first and up to the second. */
+  from_row: z.int(),
+  to_row: z.int(),
+  /** The end of the audit trail when the month was closed; "" = it is not. */
+  trail_hash: z.string(),
+  created_at: z.int(),
+});
+export type Statement = z.output<typeof Statement>;
+
+export const StatementList = z.object({
+  /** Closed months, newest first. */
+  rows: rowsOf(StatementHead),
+  /** The month that is not closed yet; "" = nothing has been booked. */
+  open_month: z.string(),
+  /** The newer months are still being closed. */
+  is_pending: z.boolean(),
+});
+export type StatementList = z.output<typeof StatementList>;
+
+const MonthParams = z.object({ month: Month });
+
+export const statementApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/statement/",
+    level: "user",
+    summary: "我的月度账单：已结账的月份，新的在前；按北京时间分月，次月 1 日 01:00 结账",
+    data: StatementList,
+  }),
+  get: endpoint({
+    method: "GET",
+    path: "/api/statement/:month",
+    level: "user",
+    summary: "我的一个月的账单：期初 + 各类合计 = 期末，均来自账本；本月为至今的合计，number 为空",
+    params: MonthParams,
+    data: Statement,
+  }),
+  listOfTeam: endpoint({
+    method: "GET",
+    path: "/api/team/:id/statement",
+    level: "user",
+    right: "wallet",
+    summary: "团队钱包的月度账单，规则同上",
+    params: IdParams,
+    data: StatementList,
+  }),
+  getOfTeam: endpoint({
+    method: "GET",
+    path: "/api/team/:id/statement/:month",
+    level: "user",
+    right: "wallet",
+    summary: "团队钱包一个月的账单，规则同上",
+    params: IdParams.extend(MonthParams.shape),
+    data: Statement,
+  }),
+};

@@ -1,0 +1,110 @@
+// Statements over the API (requirements Y59): of one's own account and of a team's wallet, with the money that entries stand for.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { monthAfter, monthOf, monthStart } from "#contract/month.ts";
+import { statements as job } from "#server/jobs/statements.ts";
+import { listStatements } from "#server/store/statements.ts";
+import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
+import { seedToken } from "#test/seeds/seed.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
+import { bill } from "#test/worlds/ledger-world.ts";
+import { PaymentWorld } from "#test/worlds/payment-world.ts";
+
+describe.each(databases)("statements on $name", (database) => {
+  const world = new PaymentWorld();
+  let epay: EpayEmulator;
+
+  beforeAll(async () => {
+    await world.start(database);
+    epay = await startEpay(world.clock.now);
+  });
+  afterAll(async () => {
+    await epay.desk.close();
+    await world.stop();
+  });
+
+  const month = () => monthOf(world.clock.seconds());
+  /** Lets the running month end and be closed. */
+  const endMonth = () =>
+    world.clock.advance((monthStart(monthAfter(month())) + 3_600 - world.clock.seconds()) * 1_000);
+
+  test("name what was paid, refunded and used, and are the ledger's to the unit", async () => {
+    const { ctx } = world.app;
+    const fields = { base_url: epay.desk.url, key: epay.key };
+    const account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    const { user, order } = await world.ordered(account);
+    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+    const refund = { amount: "3.00", reason: "测试" };
+    await world.app.call(asRoot, "POST", `/api/payment/manage/${order.order_no}/refund`, refund);
+    const { id: tokenId } = await seedToken(ctx, user.id);
+    const call = { requestId: "statement-1", userId: user.id, tokenId, amount: 900n, modelName: "gpt-4o" };
+    await ctx.ledger.reserve(call);
+    await ctx.ledger.settle(bill(call, 700n));
+    const name = month();
+    const list = await world.app.call(user.who, "GET", "/api/statement/");
+    expect(list.data).toEqual({ rows: [], open_month: name, is_pending: false });
+    const open = (await world.app.call(user.who, "GET", `/api/statement/${name}`)).data;
+    expect(open).toMatchObject({ number: "", account_name: user.username, is_team: false, spent: 700 });
+    endMonth();
+    const { data } = await world.app.call(user.who, "GET", `/api/statement/${name}`);
+    expect(data).toMatchObject({
+      number: `ST-${name.replace("-", "")}-${user.id}`,
+      opening: 0,
+      spent: 700,
+      payments: [{ name: "测试", currency: "CNY", paid_minor: 3_000, refunded_minor: 300 }],
+      usage: [{ token_id: tokenId, model_name: "gpt-4o", calls: 1, quota: 700, plan_quota: 0 }],
+      tokens: [{ model_name: "gpt-4o", prompt_tokens: 10, completion_tokens: 5 }],
+    });
+    expect(data.trail_hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(data.usage[0].token_name).not.toBe("");
+    expect(
+      Object.fromEntries(data.sums.map((sum: { kind: string; quota: number }) => [sum.kind, sum.quota])),
+    ).toEqual({
+      grant: 500_000,
+      pay: 25_000_000,
+      refund: -2_500_000,
+      consume: -700,
+    });
+    const user_ = (await world.app.call(user.who, "GET", "/api/user/self")).data;
+    expect(data.closing).toBe(user_.quota);
+    const { number, opening, closing, income, spent } = data;
+    const head = { number, month: name, opening, closing, income, spent };
+    const closed = await world.app.call(user.who, "GET", "/api/statement/");
+    expect(closed.data).toEqual({ rows: [head], open_month: month(), is_pending: false });
+    expect((await world.app.call(user.who, "GET", `/api/statement/${name}`)).data).toEqual(data);
+    expect(await world.app.call(user.who, "GET", "/api/statement/2020-01")).toMatchObject({ success: false });
+    const far = monthAfter(month(), 3);
+    expect(await world.app.call(user.who, "GET", `/api/statement/${far}`)).toMatchObject({ success: false });
+  });
+
+  test("of a team are for those who see its wallet", async () => {
+    const { ctx } = world.app;
+    const [owner, member, stranger] = [await world.buyer(), await world.buyer(), await world.buyer()];
+    const { data: team } = await world.app.call(owner.who, "POST", "/api/team/", { name: "账单组" });
+    const path = `/api/team/${team.id}`;
+    const { data: invited } = await world.app.call(owner.who, "POST", `${path}/invitation`, {
+      role: "member",
+    });
+    await world.app.call(member.who, "POST", "/api/team/invitation/accept", { code: invited.code });
+    await world.app.call(owner.who, "POST", `${path}/deposit`, { amount: 4_000 });
+    const name = month();
+    const { data } = await world.app.call(owner.who, "GET", `${path}/statement/${name}`);
+    expect(data).toMatchObject({
+      account_id: team.id,
+      account_name: "账单组",
+      is_team: true,
+      opening: 0,
+      closing: 4_000,
+      sums: [{ kind: "transfer", entries: 1, quota: 4_000 }],
+    });
+    expect((await world.app.call(owner.who, "GET", `${path}/statement`)).data.open_month).toBe(name);
+    for (const { who } of [member, stranger])
+      for (const end of ["statement", `statement/${name}`])
+        expect((await world.app.call(who, "GET", `${path}/${end}`)).success).toBe(false);
+    endMonth();
+    expect(await job.run(ctx)).toMatch(/^[1-9]\d* accounts$/);
+    expect(await listStatements(ctx.db, owner.id)).toHaveLength(1);
+    expect(await job.run(ctx)).toBe(`${name} is closed`);
+    const closed = (await world.app.call(owner.who, "GET", `${path}/statement`)).data;
+    expect(closed.rows).toMatchObject([{ month: name, closing: 4_000, income: 4_000, spent: 0 }]);
+  });
+});

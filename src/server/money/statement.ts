@@ -1,0 +1,265 @@
+// Closes months: what an account had, what its entries came to, what it has (requirements Y59). A month's entries are those after the month
+// before, up to the last one before its end: each entry stands in one statement, whatever clocks say. Reads the ledger, never writes it.
+import { lastClosedMonth, monthAfter, monthOf, monthStart } from "#contract/month.ts";
+import type { Db } from "#server/store/db.ts";
+import {
+  type EntrySum,
+  findEntryAfter,
+  findLastEntryId,
+  findNewestStatement,
+  findPieceEnd,
+  findTrailHead,
+  insertStatement,
+  type MoneySum,
+  sumEntries,
+  sumMoney,
+  sumTokensByModel,
+} from "#server/store/statements.ts";
+
+/** Entries that one statement of the database adds up. */
+const PIECE = 20_000;
+
+/** What is kept of a month beside its totals; names are looked up when it is read. */
+export interface StatementBody {
+  readonly sums: readonly { readonly kind: string; readonly entries: number; readonly quota: number }[];
+  readonly usage: readonly {
+    readonly token_id: number;
+    readonly model_name: string;
+    readonly calls: number;
+    readonly quota: number;
+    readonly plan_quota: number;
+    readonly shortfall: number;
+  }[];
+  readonly tokens: readonly {
+    readonly model_name: string;
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+  }[];
+  readonly payments: readonly MoneySum[];
+}
+
+export interface MonthSums {
+  readonly month: string;
+  readonly from_row: number;
+  readonly to_row: number;
+  readonly opening: number;
+  readonly closing: number;
+  readonly body: StatementBody;
+}
+
+/** Where a month begins in the books of an account. */
+interface Begin {
+  readonly month: string;
+  readonly after: number;
+  readonly opening: number;
+}
+
+/** How many entries one call may add up before it leaves the rest to the next one. */
+interface Allowance {
+  left: number;
+}
+
+/** How far a month has been added up: what one call has left, the next one goes on with. */
+interface Progress {
+  readonly month: string;
+  readonly at: number;
+  readonly found: ReadonlyMap<string, EntrySum>;
+}
+
+/** Of the accounts that were looked at last. A cache: without it a month is added up anew. */
+const progressOf = new WeakMap<Db, Map<number, Progress>>();
+const MAX_PROGRESS = 100;
+
+function keepProgress(db: Db, userId: number, progress: Progress): void {
+  const known = progressOf.get(db) ?? new Map<number, Progress>();
+  progressOf.set(db, known);
+  known.delete(userId);
+  known.set(userId, progress);
+  const [oldest] = known.keys();
+  if (oldest !== undefined && known.size > MAX_PROGRESS) known.delete(oldest);
+}
+
+/**
+ * Closes the months of an account that have ended and are not closed. Returns whether all are: it stops once `maxEntries` were read, and the
+ * next call goes on from there.
+ */
+export async function closeMonths(
+  db: Db,
+  account: { readonly userId: number; readonly nowSec: number; readonly maxEntries: number },
+): Promise<boolean> {
+  const { userId, nowSec } = account;
+  const last = lastClosedMonth(nowSec);
+  const allowance: Allowance = { left: account.maxEntries };
+  let begin = await beginOf(db, userId);
+  while (begin !== undefined && begin.month <= last) {
+    const month = await sumMonth(db, { userId, begin, allowance });
+    if (month === undefined) return false;
+    const { body, ...sums } = month;
+    const trail_hash = await findTrailHead(db);
+    await insertStatement(db, {
+      ...sums,
+      user_id: userId,
+      body: JSON.stringify(body),
+      trail_hash,
+      created_at: nowSec,
+    });
+    begin = { month: monthAfter(begin.month), after: sums.to_row, opening: sums.closing };
+  }
+  return true;
+}
+
+/**
+ * The running month so far, or the one that waits to be closed; undefined = the account has no entries, months are to be closed first, or
+ * there are more entries than this call may read: the next one goes on.
+ */
+export async function readOpenMonth(
+  db: Db,
+  account: { readonly userId: number; readonly nowSec: number; readonly maxEntries: number },
+): Promise<MonthSums | undefined> {
+  const { userId, nowSec, maxEntries } = account;
+  const begin = await beginOf(db, userId);
+  if (begin === undefined || begin.month <= lastClosedMonth(nowSec)) return undefined;
+  return sumMonth(db, { userId, begin, allowance: { left: maxEntries } });
+}
+
+/** The month after the last closed one; "" = the account has no entries. */
+export async function findOpenMonth(db: Db, userId: number): Promise<string> {
+  return (await beginOf(db, userId))?.month ?? "";
+}
+
+/** What comes after the last closed month, or with the first entry of all. */
+async function beginOf(db: Db, userId: number): Promise<Begin | undefined> {
+  const newest = await findNewestStatement(db, userId);
+  if (newest) return { month: monthAfter(newest.month), after: newest.to_row, opening: newest.closing };
+  const first = await findEntryAfter(db, userId, 0);
+  return first && { month: monthOf(first.created_at), after: 0, opening: 0 };
+}
+
+/** The id of the last entry before a moment. Entries of one account are numbered in the order of their time, so halves are tried. */
+async function lastBefore(
+  db: Db,
+  { userId, begin, before }: { readonly userId: number; readonly begin: Begin; readonly before: number },
+): Promise<number> {
+  let low = begin.after;
+  let high = await findLastEntryId(db, userId);
+  while (low < high) {
+    const middle = low + Math.floor((high - low) / 2);
+    const entry = await findEntryAfter(db, userId, middle);
+    if (entry === undefined || entry.id > high) high = middle;
+    else if (entry.created_at < before) low = entry.id;
+    else high = middle;
+  }
+  return low;
+}
+
+interface MonthWork {
+  readonly userId: number;
+  readonly begin: Begin;
+  readonly allowance: Allowance;
+}
+
+async function sumMonth(db: Db, work: MonthWork): Promise<MonthSums | undefined> {
+  const { userId, begin } = work;
+  const before = monthStart(monthAfter(begin.month));
+  const upTo = await lastBefore(db, { userId, begin, before });
+  const rows = await addUp(db, work, upTo);
+  if (rows === undefined) return undefined;
+  const span = { userId, start: monthStart(begin.month), before };
+  return {
+    month: begin.month,
+    from_row: begin.after,
+    to_row: upTo,
+    opening: begin.opening,
+    closing: begin.opening + rows.reduce((sum, { amount }) => sum + amount, 0),
+    body: {
+      sums: sumsOf(rows),
+      usage: usageOf(rows),
+      tokens: await tokensOf(db, rows, span),
+      payments: await sumMoney(db, { userId, after: begin.after, upTo }),
+    },
+  };
+}
+
+/** The entries of a month, piece by piece; undefined = the allowance is used up. */
+async function addUp(
+  db: Db,
+  { userId, begin, allowance }: MonthWork,
+  upTo: number,
+): Promise<readonly EntrySum[] | undefined> {
+  const known = progressOf.get(db)?.get(userId);
+  const isOfMonth = known?.month === begin.month;
+  // A copy: who looks at the same time adds to his own.
+  const found = new Map(isOfMonth ? known.found : []);
+  let at = isOfMonth ? known.at : begin.after;
+  while (at < upTo && allowance.left > 0) {
+    const end = (await findPieceEnd(db, { userId, after: at, upTo }, PIECE)) ?? upTo;
+    for (const sum of await sumEntries(db, { userId, after: at, upTo: end })) {
+      add(found, sum);
+      allowance.left -= sum.entries;
+    }
+    at = end;
+  }
+  keepProgress(db, userId, { month: begin.month, at, found });
+  return at < upTo ? undefined : [...found.values()];
+}
+
+function add(found: Map<string, EntrySum>, sum: EntrySum): void {
+  const key = JSON.stringify([sum.kind, sum.token_id, sum.model_name]);
+  const known = found.get(key);
+  found.set(key, {
+    ...sum,
+    entries: sum.entries + (known?.entries ?? 0),
+    amount: sum.amount + (known?.amount ?? 0),
+    plan_amount: sum.plan_amount + (known?.plan_amount ?? 0),
+    shortfall: sum.shortfall + (known?.shortfall ?? 0),
+  });
+}
+
+/** By kind, without those that moved no quota. */
+function sumsOf(rows: readonly EntrySum[]): StatementBody["sums"] {
+  const sums = new Map<string, { kind: string; entries: number; quota: number }>();
+  for (const { kind, entries, amount } of rows) {
+    const known = sums.get(kind);
+    sums.set(kind, {
+      kind,
+      entries: entries + (known?.entries ?? 0),
+      quota: amount + (known?.quota ?? 0),
+    });
+  }
+  return [...sums.values()].filter(({ quota }) => quota !== 0).sort(byText(({ kind }) => kind));
+}
+
+function usageOf(rows: readonly EntrySum[]): StatementBody["usage"] {
+  return rows
+    .filter(({ kind }) => kind === "consume")
+    .sort((one, other) => one.token_id - other.token_id || byText(modelOf)(one, other))
+    .map(({ token_id, model_name, entries, amount, plan_amount, shortfall }) => ({
+      token_id,
+      model_name,
+      calls: entries,
+      quota: amount === 0 ? 0 : -amount,
+      plan_quota: plan_amount,
+      shortfall,
+    }));
+}
+
+/** What is summed by the hour of models that the ledger names: calls that were imported are in those sums, but not in the ledger. */
+async function tokensOf(
+  db: Db,
+  rows: readonly EntrySum[],
+  span: { readonly userId: number; readonly start: number; readonly before: number },
+): Promise<StatementBody["tokens"]> {
+  const models = new Set(rows.filter(({ kind }) => kind === "consume").map(modelOf));
+  if (models.size === 0) return [];
+  const tokens = await sumTokensByModel(db, span);
+  return tokens.filter((row) => models.has(row.model_name)).sort(byText(modelOf));
+}
+
+function modelOf({ model_name }: { readonly model_name: string }): string {
+  return model_name;
+}
+
+/** By code unit: databases sort texts each in their own way. */
+function byText<T>(read: (row: T) => string): (one: T, other: T) => number {
+  return (one, other) => (read(one) < read(other) ? -1 : read(one) > read(other) ? 1 : 0);
+}
