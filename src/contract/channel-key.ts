@@ -1,5 +1,6 @@
 // The keys of channels that have several. A key goes in and never comes out: answers name it by a part of its hash (requirements C29).
 import { z } from "zod";
+import { ChannelLimits, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
 import { Csv, IdParams, ListBeside, ListQuery, Nothing, query, rowsOf } from "./wire.ts";
 
@@ -31,6 +32,8 @@ export const ChannelKey = z.object({
   /** When a key that was disabled by itself is asked again, seconds; 0 = it is not. */
   probe_time: z.int(),
   created_time: z.int(),
+  /** Beside those of the channel. */
+  limits: ChannelLimits.default(NO_CHANNEL_LIMITS),
   /** What calls with it cost, from the log, and the hour of the last one (seconds; 0 = none). */
   used_quota: z.int(),
   last_used: z.int(),
@@ -128,6 +131,8 @@ export const channelKeyApi = {
       models: Csv.optional(),
       /** As a channel's; "" = as the channel. */
       proxy: z.string().trim().max(1_000, "代理地址过长").optional(),
+      /** Of each of them, beside those of the channel. */
+      limits: ChannelLimits.partial().optional(),
     }),
     data: z.int(),
   }),

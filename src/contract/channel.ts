@@ -1,6 +1,7 @@
 // Upstream channels (渠道). The key is write-only: "" in every answer (requirements W3.6, K04).
 import { z } from "zod";
 import { KeyMode } from "./channel-key.ts";
+import { ChannelLimits, ChannelTime, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
 import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
 import {
@@ -85,6 +86,12 @@ export const Channel = z.object({
   /** It has several keys; how one of them is chosen. */
   has_keys: z.boolean().default(false),
   key_mode: KeyMode.default("random").catch("random"),
+  limits: ChannelLimits.default(NO_CHANNEL_LIMITS),
+  /** Milliseconds; 0 = the default. */
+  connect_ms: z.int().default(0),
+  first_byte_ms: z.int().default(0),
+  idle_ms: z.int().default(0),
+  total_ms: z.int().default(0),
 });
 export type Channel = z.output<typeof Channel>;
 
@@ -104,6 +111,11 @@ export const ChannelDraft = z.object({
   proxy: ProxyAddress.nullish(),
   reuse: Reuse.optional(),
   key_mode: KeyMode.optional(),
+  limits: ChannelLimits.partial().optional(),
+  connect_ms: ChannelTime.optional(),
+  first_byte_ms: ChannelTime.optional(),
+  idle_ms: ChannelTime.optional(),
+  total_ms: ChannelTime.optional(),
   status: z.int().min(1).max(2).optional(),
 });
 export type ChannelDraft = z.output<typeof ChannelDraft>;

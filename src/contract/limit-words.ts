@@ -2,17 +2,33 @@
 
 /**
  * Whose calls are counted: of a token, of a member of a team, of a team, of a user, of each user of a group by himself, of all users of a
- * group together, of everybody. The first that has no room is named.
+ * group together, of everybody. The first that has no room is named. Of a channel and of one of its keys all calls that go there are counted.
  */
-export const LIMIT_SUBJECTS = ["token", "seat", "team", "user", "member", "group", "all"] as const;
+export const LIMIT_SUBJECTS = [
+  "token",
+  "seat",
+  "team",
+  "user",
+  "member",
+  "group",
+  "all",
+  "channel",
+  "channel_key",
+] as const;
 export type LimitSubject = (typeof LIMIT_SUBJECTS)[number];
 
-/** Set by who owns the token or team; all others by administrators. */
-export const OWNED_SUBJECTS = ["token", "seat", "team"] as const satisfies readonly LimitSubject[];
+/** Set with what they belong to: a token, a team, a channel; all others by themselves, by administrators. */
+export const OWNED_SUBJECTS = [
+  "token",
+  "seat",
+  "team",
+  "channel",
+  "channel_key",
+] as const satisfies readonly LimitSubject[];
 export type ManagedSubject = Exclude<LimitSubject, (typeof OWNED_SUBJECTS)[number]>;
 
 export function isManaged(subject: LimitSubject): subject is ManagedSubject {
-  return subject !== "token" && subject !== "seat" && subject !== "team";
+  return !(OWNED_SUBJECTS as readonly LimitSubject[]).includes(subject); // wider than its literals
 }
 
 /**

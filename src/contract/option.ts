@@ -336,6 +336,7 @@ export const optionTable = {
     tab: "operation",
     label: "限额按日、周、月计算时的时区",
   }),
+  ChannelQueueSeconds: row({ ...zero, fallback: "5", label: "渠道达到限额时的排队秒数" }),
   SessionAffinityEnabled: row({ ...on, tab: "operation", label: "同一对话优先使用同一渠道" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
   ChannelBalanceThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "渠道余额通知线" }),

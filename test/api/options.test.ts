@@ -293,6 +293,7 @@ describe("every option", () => {
     UserConcurrency: "src/server/relay/admission/limits.test.ts",
     TokenShownOnceEnabled: "src/server/api/token-keys.test.ts",
     BudgetTimeZone: "src/server/relay/call-limits.test.ts",
+    ChannelQueueSeconds: "src/server/relay/channel-limits.test.ts",
     SessionAffinityEnabled: "src/server/relay/routing/affinity.test.ts",
     ChannelBalanceThreshold: "src/server/jobs/alert-watch.test.ts",
     DiskFreeThreshold: "src/server/jobs/alert-watch.test.ts",

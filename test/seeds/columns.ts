@@ -223,6 +223,10 @@ export const COLUMNS: ColumnsOf = {
     reuse: true,
     keys_version: true,
     key_mode: true,
+    connect_ms: true,
+    first_byte_ms: true,
+    idle_ms: true,
+    total_ms: true,
   },
   channel_keys: {
     id: true,

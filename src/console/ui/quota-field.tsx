@@ -15,6 +15,8 @@ export interface QuotaFieldProps {
   /** Given by Form.Item, which checks then. */
   readonly onBlur?: () => void;
   readonly disabled?: boolean;
+  /** What an empty field means. */
+  readonly placeholder?: string;
   /** What a click on a usual amount does: takes the place of what is there, or comes on top. Absent = no amounts to click. */
   readonly amounts?: "set" | "add";
   /** Stands beside the field. */
@@ -42,7 +44,7 @@ function Amounts({ isAdded, isDisabled, onPick }: AmountsProps) {
 }
 
 export function QuotaField(props: QuotaFieldProps) {
-  const { id, value = null, onChange, onBlur, disabled = false, amounts, children } = props;
+  const { id, value = null, onChange, onBlur, disabled = false, placeholder = "", amounts, children } = props;
   const display = useQuotaDisplay();
   const form = Form.useFormInstance();
   const pick = (dollars: number) => {
@@ -58,6 +60,7 @@ export function QuotaField(props: QuotaFieldProps) {
           {...(id === undefined ? {} : { id })}
           value={value}
           disabled={disabled}
+          placeholder={placeholder}
           precision={0}
           step={100_000}
           onChange={(next) => onChange?.(next)}

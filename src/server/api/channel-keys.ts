@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { ChannelStatus } from "#contract/channel.ts";
 import type { ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
+import { type ChannelLimitsChange, NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
 import { openChannelKey } from "#server/channels/key-rings.ts";
 import { areKeysTested, startKeyTests } from "#server/channels/key-test-run.ts";
 import { testKey } from "#server/channels/key-tests.ts";
@@ -19,10 +20,13 @@ import {
   addKeys,
   changeKeys,
   listSealedKeys,
+  ownKeyIds,
   removeKeys,
   type SealedKeyRow,
 } from "#server/store/channel-keys.ts";
+import { findChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
 import { type ChannelRow, findChannel } from "#server/store/channels.ts";
+import type { Db } from "#server/store/db.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { readKeys } from "./channel-key-text.ts";
@@ -33,15 +37,17 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
     await getChannel(ctx, id);
     const filter = { status: query.status, keyword: query.keyword };
     const rows = await listKeys(ctx.db, id, { ...filter, offset: query.p * query.size, limit: query.size });
-    const usage = await keyUsage(
-      ctx.db,
-      rows.map((row) => row.id),
-    );
+    const ids = rows.map((row) => row.id);
+    const usage = await keyUsage(ctx.db, ids);
+    const limits = await findChannelLimits(ctx.db, "channel_key", ids);
     const reasons = await countKeyReasons(ctx.db, id);
     const inState = (status: number) =>
       reasons.reduce((sum, row) => sum + (row.status === status ? row.count : 0), 0);
     return {
-      data: rows.map((row) => present(ctx, row, usage.get(row.id))),
+      data: rows.map((row) => ({
+        ...present(ctx, row, usage.get(row.id)),
+        limits: limits.get(row.id) ?? NO_CHANNEL_LIMITS,
+      })),
       total: await countKeys(ctx.db, id, filter),
       enabled: inState(ChannelStatus.enabled),
       disabled: inState(ChannelStatus.disabled),
@@ -70,7 +76,7 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
 
   async update(ctx, call) {
     const { id } = call.params;
-    const { ids, models, proxy, ...plain } = call.body;
+    const { ids, models, proxy, limits, ...plain } = call.body;
     await getChannel(ctx, id);
     if (proxy !== undefined && ids.length > 1) throw faults.refused("代理只能逐个密钥设置");
     const proxySealed = proxy === undefined ? undefined : await sealedProxy(ctx, id, { ids, proxy });
@@ -80,12 +86,15 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
       ...(proxySealed !== undefined && { proxy_sealed: proxySealed }),
     };
     const changed = await ctx.db.transaction().execute(async (tx) => {
-      const count = await changeKeys(tx, { channelId: id, ids }, change, ctx.clock.seconds());
+      const changes = await changeKeys(tx, { channelId: id, ids }, change, ctx.clock.seconds());
+      const limited = await limitKeys(ctx, tx, { channelId: id, ids }, limits);
+      const count = Math.max(changes, limited);
       const detail = {
         count,
         ids: ids.slice(0, 50),
         ...plain,
         ...(models !== undefined && { models }),
+        ...(limits !== undefined && { limits }),
         ...(proxy !== undefined && { proxy: showProxy(proxy).proxy }),
       };
       await audit(ctx, tx, call, { action: "channel.keys_update", target: id, detail });
@@ -156,6 +165,19 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
   },
 };
 
+/** Sets limits of the keys among these ids that are the channel's. Returns how many. */
+async function limitKeys(
+  { clock }: Context,
+  tx: Db,
+  { channelId, ids }: { readonly channelId: number; readonly ids: readonly number[] },
+  limits: ChannelLimitsChange | undefined,
+): Promise<number> {
+  if (limits === undefined) return 0;
+  const own = await ownKeyIds(tx, channelId, ids);
+  await setChannelLimits(tx, { subject: "channel_key", ids: own }, limits, clock.seconds());
+  return own.length;
+}
+
 /** So many reasons are told. */
 const MOST_REASONS = 20;
 
@@ -195,7 +217,7 @@ function present(
   ctx: Context,
   row: SealedKeyRow,
   usage: { readonly quota: number; readonly hour: number } | undefined,
-): z.output<typeof ChannelKey> {
+): Omit<z.output<typeof ChannelKey>, "limits"> {
   const { id, name, status, status_reason, status_time, weight, test_time, response_time, created_time } =
     row;
   const keys = ctx.candidates.byId(row.channel_id)?.keys;

@@ -7,6 +7,7 @@ import {
   modelObject,
 } from "#contract/channel.ts";
 import { KeyMode } from "#contract/channel-key.ts";
+import { type ChannelTimeName, NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
@@ -16,6 +17,7 @@ import { editedProxy, openProxy, ownerOf, sealProxy, showProxy } from "#server/c
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { copyKeys } from "#server/store/channel-keys.ts";
+import { copyChannelLimits, findChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
 import {
   type ChannelChange,
   type ChannelRow,
@@ -51,18 +53,14 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     // Read before the rows: when the tests have ended by then, the rows hold their results.
     const testing = await areChannelsTested(ctx);
     const rows = await listChannels(ctx.db, sortedPage(query));
-    return { data: rows.map((row) => present(ctx, row)), total: await countChannels(ctx.db, {}), testing };
+    return { data: await presentAll(ctx, rows), total: await countChannels(ctx.db, {}), testing };
   },
 
   async search(ctx, { query }) {
     const testing = await areChannelsTested(ctx);
     const filter = { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) };
     const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
-    return {
-      data: rows.map((row) => present(ctx, row)),
-      total: await countChannels(ctx.db, filter),
-      testing,
-    };
+    return { data: await presentAll(ctx, rows), total: await countChannels(ctx.db, filter), testing };
   },
 
   models() {
@@ -77,13 +75,13 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   unpriced: (ctx) => unpricedModels(ctx),
 
   async get(ctx, { params }) {
-    return present(ctx, await getChannel(ctx, params.id));
+    return presentOne(ctx, await getChannel(ctx, params.id));
   },
 
   async create(ctx, call) {
     const { key, base_url, other, model_mapping, priority, weight, config, status, proxy, ...rest } =
       call.body;
-    const { reuse, key_mode, ...draft } = rest;
+    const { reuse, key_mode, limits, ...draft } = rest;
     const baseUrl = withoutEndSlashes(base_url ?? "");
     const keys = keyLines(key, draft.type);
     checkKeys({ type: draft.type, base_url: baseUrl, other }, keys);
@@ -108,10 +106,21 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
       proxy_sealed: proxySealed,
       reuse: reuse ?? "auto",
       key_mode: key_mode ?? "random",
+      connect_ms: draft.connect_ms ?? 0,
+      first_byte_ms: draft.first_byte_ms ?? 0,
+      idle_ms: draft.idle_ms ?? 0,
+      total_ms: draft.total_ms ?? 0,
     }));
     const ids = await ctx.db.transaction().execute(async (tx) => {
       const inserted = await insertChannels(tx, rows);
-      const detail = { ids: inserted, ...draft, base_url: baseUrl, ...proxyDetail(proxySealed, proxy ?? "") };
+      await setChannelLimits(tx, { subject: "channel", ids: inserted }, limits ?? {}, nowSec);
+      const detail = {
+        ids: inserted,
+        ...draft,
+        ...(limits !== undefined && { limits }),
+        base_url: baseUrl,
+        ...proxyDetail(proxySealed, proxy ?? ""),
+      };
       await audit(ctx, tx, call, { action: "channel.create", target: draft.name, detail });
       return inserted;
     });
@@ -135,6 +144,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const id = await ctx.db.transaction().execute(async (tx) => {
       const [made = 0] = await insertChannels(tx, [row]);
       if (version > 0) await copyKeys(tx, { from: source.id, to: made }, row.created_time);
+      await copyChannelLimits(tx, { from: source.id, to: made }, row.created_time);
       await audit(ctx, tx, call, { action: "channel.copy", target: made, detail: { from: source.id, name } });
       return made;
     });
@@ -158,15 +168,19 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
         ...(typed === undefined ? {} : { proxy_sealed: sealProxy(ctx.secrets, typed) }),
       });
       if (!isThere) throw faults.notFound("找不到该渠道");
+      const { limits } = body;
+      const subject = { subject: "channel", ids: [body.id] } as const;
+      if (limits !== undefined) await setChannelLimits(tx, subject, limits, ctx.clock.seconds());
       const detail = {
         ...changedFields(change, current),
+        ...(limits === undefined ? {} : { limits }),
         ...(key === "" ? {} : { key: "changed" }),
         ...(typed === undefined ? {} : { proxy: showProxy(typed).proxy, proxy_changed: true }),
       };
       await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail });
     });
     await announce(ctx, String(body.id));
-    return present(ctx, await getChannel(ctx, body.id));
+    return presentOne(ctx, await getChannel(ctx, body.id));
   },
 
   async remove(ctx, call) {
@@ -204,7 +218,24 @@ async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
   return row;
 }
 
-function present(ctx: Context, row: ChannelRow): Channel {
+async function presentAll(ctx: Context, rows: readonly ChannelRow[]): Promise<Channel[]> {
+  const ids = rows.map(({ id }) => id);
+  const limits = await findChannelLimits(ctx.db, "channel", ids);
+  return rows.map((row) => ({ ...present(ctx, row), limits: limits.get(row.id) ?? NO_CHANNEL_LIMITS }));
+}
+
+async function presentOne(ctx: Context, row: ChannelRow): Promise<Channel> {
+  const limits = (await findChannelLimits(ctx.db, "channel", [row.id])).get(row.id);
+  return { ...present(ctx, row), limits: limits ?? NO_CHANNEL_LIMITS };
+}
+
+/** The time limits among the fields of a draft; undefined = not given. */
+function timesOf(body: { readonly [Name in ChannelTimeName]?: number | undefined }) {
+  const { connect_ms, first_byte_ms, idle_ms, total_ms } = body;
+  return { connect_ms, first_byte_ms, idle_ms, total_ms };
+}
+
+function present(ctx: Context, row: ChannelRow): Omit<Channel, "limits"> {
   const owner = ownerOf(row.id);
   const live = ctx.candidates.byId(row.id);
   const isResting = live === undefined ? undefined : ctx.egress.restingProxies();
@@ -260,6 +291,7 @@ function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): Chann
     priority: body.priority === null ? 0 : body.priority,
     reuse: body.reuse,
     key_mode: body.key_mode,
+    ...timesOf(body),
     ...(isMoved ? { status: body.status, status_reason: "", status_time: ctx.clock.seconds() } : {}),
   };
 }

@@ -9,9 +9,11 @@ import { loopbackPortOf } from "#server/egress/policy.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
+import { listChannelCaps } from "#server/store/channel-limits.ts";
 import { listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
-import type { Rewriter } from "#server/upstream/call/call.ts";
+import type { CallTimes, Rewriter } from "#server/upstream/call/call.ts";
+import { type Caps, capsOf } from "./channel-caps.ts";
 import type { KeyRing, LiveChannel } from "./live-channel.ts";
 import { filledProxy, openProxy, ownerOf } from "./proxies.ts";
 
@@ -97,6 +99,7 @@ interface Opening {
   readonly next: OpenTexts;
   readonly ring: KeyRing | undefined;
   readonly rewrite: Rewriter | Error | undefined;
+  readonly caps: Caps;
 }
 
 interface Snapshot {
@@ -122,11 +125,12 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
         const rows = await listLiveChannels(db);
         const rings = await ringsOf({ db, secrets, events }, rows, snapshot);
         const rewrites = await rewritesOf(secrets, rows, snapshot);
+        const caps = capsOf(await listChannelCaps(db));
         const next = { keys: new Map<string, string>(), proxies: new Map<string, string>() };
         const before = snapshot;
         const open = (row: SealedChannel) => {
           const { id } = row;
-          const opening = { known, next, ring: rings?.get(id), rewrite: rewrites?.get(id) };
+          const opening = { known, next, ring: rings?.get(id), rewrite: rewrites?.get(id), caps };
           return openChannel({ secrets, events }, row, opening) ?? [];
         };
         snapshot = build(rows.flatMap(open));
@@ -172,7 +176,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
 function openChannel(
   { secrets, events }: Pick<CandidatesParts, "secrets" | "events">,
   row: SealedChannel,
-  { known, next, ring, rewrite }: Opening,
+  { known, next, ring, rewrite, caps }: Opening,
 ): LiveChannel | undefined {
   const provider = providerOf(row.type);
   if (provider === undefined) return undefined;
@@ -185,7 +189,7 @@ function openChannel(
     hideSecret(key);
     const proxy = known.proxies.get(row.proxy_sealed) ?? openProxy(secrets, row.proxy_sealed);
     next.proxies.set(row.proxy_sealed, proxy);
-    return liveChannel(row, provider, { key, proxy, ring, rewrite });
+    return liveChannel(row, provider, { key, proxy, ring, rewrite, caps });
   } catch (error) {
     events.backgroundFailed({ task: `open channel ${row.id}`, error });
     return undefined;
@@ -227,15 +231,17 @@ interface Opened {
   readonly proxy: string;
   readonly ring: KeyRing | undefined;
   readonly rewrite: Rewriter | undefined;
+  readonly caps: Caps;
 }
 
 function liveChannel(
   row: SealedChannel,
   provider: Provider,
-  { key, proxy, ring, rewrite }: Opened,
+  { key, proxy, ring, rewrite, caps }: Opened,
 ): LiveChannel {
   const loopbackPort = loopbackPortOf(provider.baseUrl);
   const isOnce = row.reuse === "never" ? ({ isOnce: true } as const) : {};
+  const { connect_ms: connectMs } = row;
   const way = filledProxy(proxy, { channelId: row.id, keyHash: row.key_hash });
   return {
     id: row.id,
@@ -254,13 +260,28 @@ function liveChannel(
     config: row.config,
     proxy,
     reuse: row.reuse,
-    route: { owner: ownerOf(row.id), proxies: [way], loopbackPort, ...isOnce },
+    route: {
+      owner: ownerOf(row.id),
+      proxies: [way],
+      loopbackPort,
+      ...isOnce,
+      ...(connectMs > 0 && { connectMs }),
+    },
     keyId: 0,
     keyProxy: "",
     keyMode: row.key_mode,
     keys: ring,
     rewrite,
+    limits: caps.channels.get(row.id),
+    keyLimits: ring === undefined ? undefined : caps.keys,
+    times: timesOf(row),
   };
+}
+
+/** undefined = as all. */
+function timesOf({ connect_ms, first_byte_ms, idle_ms, total_ms }: SealedChannel): CallTimes | undefined {
+  const times = { connectMs: connect_ms, firstByteMs: first_byte_ms, idleMs: idle_ms, totalMs: total_ms };
+  return Object.values(times).some((ms) => ms > 0) ? times : undefined;
 }
 
 function build(channels: readonly LiveChannel[]): Snapshot {

@@ -1,7 +1,8 @@
 // A channel as the relay uses it, and what it knows of its keys where it has several. Types only.
 import type { Provider } from "#contract/providers.ts";
 import type { Route } from "#server/egress/send.ts";
-import type { Rewriter } from "#server/upstream/call/call.ts";
+import type { ChannelCap } from "#server/store/channel-limits.ts";
+import type { CallTimes, Rewriter } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
 /** What the choice of a key depends on. */
@@ -89,6 +90,11 @@ export interface LiveChannel {
   readonly keys: KeyRing | undefined;
   /** What is changed in its requests; undefined = nothing. */
   readonly rewrite: Rewriter | undefined;
+  /** What it may be used for at most, and each of its keys by id; undefined = nobody set anything. */
+  readonly limits: readonly ChannelCap[] | undefined;
+  readonly keyLimits: ReadonlyMap<number, readonly ChannelCap[]> | undefined;
+  /** How long its calls may take; undefined = as all. */
+  readonly times: CallTimes | undefined;
   /** The channel that this is with one of its keys. */
   readonly base?: LiveChannel;
 }

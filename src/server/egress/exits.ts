@@ -18,6 +18,8 @@ export interface Exit {
   readonly path: ProxyPath | undefined;
   /** No connection is used for a second call. */
   readonly isOnce: boolean;
+  /** undefined = as all. Unit: ms. */
+  readonly connectMs: number | undefined;
   /** The target has changed: connections end with their calls. */
   isForgotten: boolean;
 }
@@ -142,10 +144,10 @@ export class Exits {
   }
 
   #make(route: Route, proxy: ProxyServer | undefined, isPublic: boolean): Exit {
-    const { owner, loopbackPort } = route;
+    const { owner, loopbackPort, connectMs } = route;
     const policy = isPublic ? this.#publicPolicy : this.policyFor(loopbackPort);
     const isOnce = isPublic || route.isOnce === true;
-    const name = [isOnce, loopbackPort, owner, proxy?.name].join(" ");
+    const name = [isOnce, loopbackPort, owner, proxy?.name, connectMs].join(" ");
     const path = proxy && {
       proxy,
       policy,
@@ -153,7 +155,7 @@ export class Exits {
       resolves: isPublic ? "us" : proxy.resolves,
       health: this.#parts.health,
     };
-    return { name, owner, policy, path, isOnce, isForgotten: false };
+    return { name, owner, policy, path, isOnce, connectMs, isForgotten: false };
   }
 
   #intern(made: Exit): Exit {

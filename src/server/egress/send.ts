@@ -39,6 +39,8 @@ export interface Route {
   readonly loopbackPort?: number | undefined;
   /** No connection is used for a second call. */
   readonly isOnce?: true;
+  /** How long connecting may take; a tunnel through a proxy has limits of its own. Absent = 10 s. Unit: ms. */
+  readonly connectMs?: number;
 }
 
 /** Header names in lower case; a repeated header is an array. */

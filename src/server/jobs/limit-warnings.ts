@@ -75,7 +75,8 @@ async function tell(
     spent: amountText(ctx, limit, spent),
     amount: amountText(ctx, limit, state.amount),
     resets: resetText(state, zone),
-    isSoft: limit.mode === "soft",
+    // A channel's refuses calls, though it never ends one that runs.
+    isSoft: limit.mode === "soft" && !limit.subject.startsWith("channel"),
     url: `${siteUrl(ctx)}/limit`,
   };
   if (limit.subject !== "token") {
@@ -100,16 +101,24 @@ interface Told {
 
 /** Budgets of one are told to him; those that many share to the administrators, who alone can change them. */
 async function whoIsTold(ctx: Context, limit: LimitRow, holder: number): Promise<Told> {
-  const { subject, subject_name } = limit;
-  if (subject === "group" || subject === "all") {
+  const whoseAll = sharedBy(limit);
+  if (whoseAll !== undefined) {
     const addresses = await findAddresses(ctx.db, { role: Role.admin, status: UserStatus.enabled });
-    return { whose: subject === "all" ? "全站" : `分组“${subject_name}”`, addresses };
+    return { whose: whoseAll, addresses };
   }
   const owner = await ownerOf(ctx, limit, holder);
   const user = owner && (await findUserById(ctx.db, owner.userId));
   const isReachable = user !== undefined && user.status === UserStatus.enabled && user.email !== "";
   const whose = owner?.whose ?? `账户“${user?.username ?? ""}”`;
   return { whose, addresses: isReachable ? [user.email] : [] };
+}
+
+/** Whose the limit is that many share; undefined = one has it for himself. */
+function sharedBy({ subject, subject_name, subject_id }: LimitRow): string | undefined {
+  if (subject === "all") return "全站";
+  if (subject === "group") return `分组“${subject_name}”`;
+  if (subject === "channel") return `渠道 #${subject_id} `;
+  return subject === "channel_key" ? `渠道密钥 #${subject_id} ` : undefined;
 }
 
 /** The one who is told, and what the limit is on where it is not his account. */

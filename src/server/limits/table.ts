@@ -48,6 +48,11 @@ export const LIMITS = {
   setTokens: { name: "set_tokens", key: "limit tokens ", ...BY_OPERATOR, scope: "account" },
   setRunning: { name: "set_running", key: "limit running ", ...BY_OPERATOR, scope: "account" },
 
+  /** What channels and their keys may be used for, by the id of each limit (store/channel-limits.ts). */
+  channelCalls: { name: "channel_calls", key: "channel calls ", ...BY_OPERATOR, scope: "server" },
+  channelTokens: { name: "channel_tokens", key: "channel tokens ", ...BY_OPERATOR, scope: "server" },
+  channelRunning: { name: "channel_running", key: "channel running ", ...BY_OPERATOR, scope: "server" },
+
   /** What a key reads of itself. */
   ownKey: { name: "own_key", key: "rate:own-key:", burst: 30, windowMs: MINUTE_MS, scope: "account" },
   /** Keys that match no token; counted by each process. A key is looked up before it is counted, so the one that empties the budget was too. */

@@ -4,18 +4,19 @@
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import type { LedgerBackend } from "./backend.ts";
+import { assertAmount, cleanLog, MAX, plainText, wholeSeen, wholeUsage } from "./clean.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import type {
   Adjusted,
   Adjustment,
   Booking,
+  LimitRefusal,
   Operation,
   Outcome,
   ReserveOrder,
   ReserveVerdict,
   Seen,
   Settlement,
-  SettlementLog,
 } from "./operations.ts";
 import type { OrderChange, OrderVerdict } from "./order-operations.ts";
 import type {
@@ -28,8 +29,8 @@ import type {
   Transferred,
 } from "./partner-operations.ts";
 import { createPostgresBackend } from "./postgres/backend.ts";
-import type { Usage } from "./price.ts";
 import { recoverDead } from "./recover.ts";
+import type { LimitRef } from "./rows.ts";
 import { hasGifts } from "./rules-partner.ts";
 import { createSqliteBackend } from "./sqlite/backend.ts";
 
@@ -38,6 +39,14 @@ export interface Ledger {
   reserve(order: ReserveOrder): Promise<ReserveVerdict>;
   /** Sets more aside while a stream runs. False = user or token has no more; nothing changed then. */
   extend(requestId: string, more: bigint): Promise<boolean>;
+  /**
+   * Counts an open call in the windows of the channel that is called now, in place of those of the one before; all of it or nothing. A
+   * call that is not open is counted nowhere.
+   */
+  hold(
+    requestId: string,
+    channel: { readonly limits: readonly LimitRef[]; readonly zone: string },
+  ): Promise<LimitRefusal | undefined>;
   /** Notes what had been received, for recovery. Returns at once; call it at most every 250 ms or 64 tokens (requirements M12). */
   checkpoint(requestId: string, seen: Seen): void;
   /**
@@ -85,19 +94,20 @@ export interface LedgerDeps {
 
 const LEASE_SEC = 60;
 const RENEW_MS = 20_000;
-const MAX = BigInt(Number.MAX_SAFE_INTEGER);
-/** Longer names are not names of models; the column is indexed. */
-const MAX_NAME = 200;
 
 /** What this process has set aside for one call. */
 interface Held {
-  readonly parties: Pick<ReserveOrder, "userId" | "tokenId" | "limits" | "plans">;
+  parties: Pick<ReserveOrder, "userId" | "tokenId" | "limits" | "plans">;
+  /** Of its channel; undefined = of none. */
+  channelLimits: readonly LimitRef[] | undefined;
   amount: bigint;
   /** Of what was noted last; 0 = nothing was. */
   channelId: number;
   seen: Seen | undefined;
   isNoting: boolean;
 }
+
+const NEW = { channelLimits: undefined, channelId: 0, seen: undefined, isNoting: false } as const;
 
 export function createLedger(deps: LedgerDeps): Ledger {
   const backend =
@@ -140,7 +150,7 @@ class LedgerClient implements Ledger {
     const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
     if (outcome.verdict === "reserved") {
       const parties = isPlain ? { userId, tokenId } : { userId, tokenId, limits, plans };
-      this.#held.set(requestId, { parties, amount, channelId: 0, seen: undefined, isNoting: false });
+      this.#held.set(requestId, { parties, amount, ...NEW });
     }
     return outcome.verdict;
   }
@@ -154,6 +164,24 @@ class LedgerClient implements Ledger {
     const outcome = expectKind("extend", await this.#groups.submit(operation));
     if (outcome.granted && target > held.amount) held.amount = target;
     return outcome.granted;
+  }
+
+  async hold(
+    requestId: string,
+    { limits: take, zone }: { readonly limits: readonly LimitRef[]; readonly zone: string },
+  ): Promise<LimitRefusal | undefined> {
+    const held = this.#held.get(requestId);
+    const before = held?.channelLimits ?? [];
+    if (!held || take.length + before.length === 0) return undefined;
+    const drop = before.filter(({ limitId }) => take.every((ref) => ref.limitId !== limitId));
+    const { parties } = held;
+    // Beforehand: when it is not known whether they were taken, what closes the call names them.
+    held.parties = { ...parties, limits: [...(parties.limits ?? []), ...take] };
+    held.channelLimits = [...before, ...take];
+    const operation = { kind: "hold", requestId, ...held.parties, take, drop, zone } as const;
+    const { refusal } = expectKind("hold", await this.#groups.submit(operation));
+    held.channelLimits = refusal ? before : take;
+    return refusal;
   }
 
   checkpoint(requestId: string, seen: Seen): void {
@@ -330,54 +358,4 @@ function expectKind<Kind extends Operation["kind"]>(
   }
   // Kind is one of Outcome's kinds, and the comparison above has just found it.
   return outcome as Extract<Outcome, { kind: Kind }>;
-}
-
-/** A negative amount would hand out money (requirements M02). */
-function assertAmount(amount: bigint): void {
-  if (amount < 0n) throw new RangeError(`an amount cannot be negative: ${amount}`);
-}
-
-/** A count the database can hold, whatever an upstream reported. */
-function whole(count: number): number {
-  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
-}
-
-function wholeUsage(usage: Usage): Usage {
-  return {
-    promptTokens: whole(usage.promptTokens),
-    completionTokens: whole(usage.completionTokens),
-    cachedTokens: whole(usage.cachedTokens),
-  };
-}
-
-function wholeSeen(seen: Seen): Seen {
-  assertAmount(seen.charge);
-  return {
-    charge: seen.charge > MAX ? MAX : seen.charge,
-    promptTokens: whole(seen.promptTokens),
-    completionTokens: whole(seen.completionTokens),
-    channelId: seen.channelId,
-  };
-}
-
-/** PostgreSQL cannot store NUL. */
-function withoutNul(text: string): string {
-  return text.includes("\u0000") ? text.replaceAll("\u0000", "") : text;
-}
-
-/** A name that no user typed by hand need not be kept whole. */
-function plainText(text: string): string {
-  return withoutNul(text).slice(0, MAX_NAME);
-}
-
-function cleanLog(log: SettlementLog): SettlementLog {
-  return {
-    content: withoutNul(log.content),
-    model_name: plainText(log.model_name),
-    elapsed_time: whole(log.elapsed_time),
-    first_byte_time: whole(log.first_byte_time),
-    is_stream: log.is_stream === 0 ? 0 : 1,
-    estimated: log.estimated === 0 ? 0 : 1,
-    trail: log.trail,
-  };
 }

@@ -26,10 +26,17 @@ interface ModelLimit {
   sessionStart: number;
 }
 
+interface ModelHold {
+  readonly limit: ModelLimit;
+  readonly session: number;
+  readonly at: number;
+  /** It is the limit of a channel, not of the caller. */
+  readonly isChannels?: true;
+}
+
 interface ModelCall {
   readonly id: string;
-  readonly at: number;
-  readonly limits: readonly { limit: ModelLimit; session: number }[];
+  limits: readonly ModelHold[];
   amount: number;
   seen: number;
   /** undefined = it runs. */
@@ -61,6 +68,10 @@ const stepArbitrary = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant("release" as const), amount: fc.nat(1), which: fc.nat(9) }),
   },
   {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant("hold" as const), amount: fc.nat(3), which: fc.nat(9) }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("amount" as const), amount: fc.nat(60), which: fc.nat(3) }),
   },
@@ -82,10 +93,24 @@ const stepArbitrary = fc.oneof(
   },
 );
 type Step = {
-  kind: "reserve" | "extend" | "settle" | "release" | "amount" | "boost" | "remove" | "wait" | "crash";
+  kind:
+    | "reserve"
+    | "extend"
+    | "hold"
+    | "settle"
+    | "release"
+    | "amount"
+    | "boost"
+    | "remove"
+    | "wait"
+    | "crash";
   amount: number;
   which: number;
 };
+
+/** The first limits are those of callers, the others those of channels. */
+const CALLERS = 2;
+const refsOf = (limits: readonly ModelLimit[]) => limits.map(({ id }) => ({ limitId: id, holder: 0 }));
 
 let serial = 0;
 
@@ -137,8 +162,8 @@ class World {
   }
 
   counts(
-    { at, spent }: ModelCall,
-    { limit, session }: { limit: ModelLimit; session: number },
+    { spent }: ModelCall,
+    { limit, session, at }: ModelHold,
     window: { day: number; session: number },
   ): boolean {
     if (limit.window === "day") return Math.floor(at / DAY) === window.day;
@@ -162,7 +187,7 @@ class World {
   }
 
   async reserve({ amount, which }: Step): Promise<void> {
-    const meant = this.limits.filter((_, index) => (which >> index) % 2 === 1);
+    const meant = this.limits.filter((_, index) => index < CALLERS && (which >> index) % 2 === 1);
     const id = `lim-${++serial}`;
     const order = {
       requestId: id,
@@ -171,38 +196,56 @@ class World {
       amount: BigInt(amount),
       modelName: "m",
     };
-    const refs = meant.map((limit) => ({ limitId: limit.id, holder: 0 }));
+    const refs = refsOf(meant);
     const verdict = await this.ledger.reserve({ ...order, limits: refs, zone: "UTC" });
     const alive = meant.filter(({ isDeleted }) => !isDeleted);
-    const day = Math.floor(this.now / DAY);
-    const refusing = alive.find((limit) => {
-      const need = limit.kind === "calls" ? 1 : amount;
-      return (
-        limit.mode !== "soft" &&
-        this.used(limit, { day, session: this.session(limit) }) + need > this.allowed(limit)
-      );
-    });
+    const refusing = alive.find((limit) => limit.mode !== "soft" && this.isFull(limit, amount));
     if (refusing) {
       expect(verdict).toMatchObject({ limitId: refusing.id, amount: BigInt(this.allowed(refusing)) });
       return;
     }
     expect(verdict).toBe("reserved");
-    const limits = alive.map((limit) => {
+    this.calls.push({ id, limits: this.holds(alive), amount, seen: 0, spent: undefined });
+  }
+
+  isFull(limit: ModelLimit, amount: number): boolean {
+    const window = { day: Math.floor(this.now / DAY), session: this.session(limit) };
+    return this.used(limit, window) + (limit.kind === "calls" ? 1 : amount) > this.allowed(limit);
+  }
+
+  holds(limits: readonly ModelLimit[]): ModelHold[] {
+    return limits.map((limit) => {
       if (limit.window === "session") limit.sessionStart = this.session(limit);
-      return { limit, session: limit.sessionStart };
+      return { limit, session: limit.sessionStart, at: this.now };
     });
-    this.calls.push({ id, at: this.now, limits, amount, seen: 0, spent: undefined });
+  }
+
+  /** The call goes to another channel: what that limits counts it in place of the last one's; soft limits refuse too. */
+  async hold(call: ModelCall, channel: number): Promise<void> {
+    const meant = this.limits.filter(
+      (_, index) => index >= CALLERS && ((channel >> (index - CALLERS)) & 1) === 1,
+    );
+    const refusal = await this.ledger.hold(call.id, { limits: refsOf(meant), zone: "UTC" });
+    const held = call.limits.filter(({ isChannels, limit }) => isChannels && meant.includes(limit));
+    const fresh = meant.filter((limit) => !limit.isDeleted && held.every((one) => one.limit !== limit));
+    const refusing = fresh.find((limit) => this.isFull(limit, call.amount));
+    if (refusing) expect(refusal).toMatchObject({ limitId: refusing.id });
+    else {
+      expect(refusal).toBeUndefined();
+      const added = this.holds(fresh).map((hold) => ({ ...hold, isChannels: true as const }));
+      call.limits = [...call.limits.filter(({ isChannels }) => !isChannels), ...held, ...added];
+    }
   }
 
   async close(call: ModelCall, { kind, amount }: Step): Promise<void> {
-    if (kind === "extend") {
-      const day = Math.floor(call.at / DAY);
+    if (kind === "hold") await this.hold(call, amount);
+    else if (kind === "extend") {
       const isRefused = call.limits.some(
-        ({ limit, session }) =>
+        ({ limit, session, at }) =>
           limit.kind === "quota" &&
           limit.mode !== "soft" &&
           !limit.isDeleted &&
-          this.used(limit, { day, session }) + amount > this.allowed(limit),
+          this.used(limit, { day: Math.floor(at / DAY), session }) + amount > this.allowed(limit),
       );
       expect(await this.ledger.extend(call.id, BigInt(amount))).toBe(!isRefused || amount === 0);
       if (!isRefused) call.amount += amount;

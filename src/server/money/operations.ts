@@ -134,6 +134,13 @@ export type Operation =
   | ({ readonly kind: "reserve" } & ReserveOrder)
   /** Raises the reservation to `target`; absolute, so that a repetition changes nothing. */
   | ({ readonly kind: "extend"; readonly target: bigint } & Parties)
+  /** Counts the call in the windows `take`, those of the channel that is called now, and no longer in `drop`, those of the one before. */
+  | ({
+      readonly kind: "hold";
+      readonly take: readonly LimitRef[];
+      readonly drop: readonly LimitRef[];
+      readonly zone: string;
+    } & Parties)
   | ({ readonly kind: "checkpoint"; readonly seen: Seen } & Parties)
   | ({ readonly kind: "settle" } & Pick<Parties, "limits" | "plans"> & Settlement)
   | ({ readonly kind: "release" } & Parties)
@@ -155,6 +162,8 @@ export type PartnerOperation = Extract<
 export type Outcome =
   | { readonly kind: "reserve"; readonly verdict: ReserveVerdict }
   | { readonly kind: "extend"; readonly granted: boolean }
+  /** undefined = it is counted; otherwise nothing changed. */
+  | { readonly kind: "hold"; readonly refusal?: LimitRefusal | undefined }
   | { readonly kind: "checkpoint" }
   | { readonly kind: "settle"; readonly booking: Booking }
   | { readonly kind: "release" }

@@ -122,7 +122,7 @@ export interface Reservation {
   /** The amount is set aside from the token too. */
   readonly isTokenLimited: boolean;
   /** The windows that the amount is set aside in too; they are settled there, whatever is configured meanwhile. */
-  readonly holds: readonly Hold[];
+  holds: readonly Hold[];
   /** What plans have set aside of `amount`; the wallet has the rest. */
   readonly parts: readonly PlanPart[];
   amount: bigint;

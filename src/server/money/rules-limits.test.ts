@@ -2,7 +2,15 @@
 import { describe, expect, test } from "vitest";
 import type { LimitWindow } from "#contract/limit-words.ts";
 import { addWindow, type LimitBook, noLimits, type Reservation, type WindowBook } from "./rows.ts";
-import { bookHolds, extendHolds, judgeLimits, releaseHolds, resetOf, usageOf } from "./rules-limits.ts";
+import {
+  bookHolds,
+  extendHolds,
+  judgeLimits,
+  releaseHolds,
+  resetOf,
+  swapHolds,
+  usageOf,
+} from "./rules-limits.ts";
 
 const NOW = Date.parse("2026-11-25T10:00:00Z") / 1000;
 const MIDNIGHT = Date.parse("2026-11-26T00:00:00Z") / 1000;
@@ -89,5 +97,36 @@ describe("limits that are removed or unknown meanwhile", () => {
     desk.limits.rules.set(1, ruleOf("rolling_day"));
     bookHolds(desk, holding({ slice: NOW, isCalls: true }), 2n);
     expect([...(book?.slices ?? [])]).toEqual([[NOW, 3n]]);
+  });
+});
+
+describe("the windows of a call's channel", () => {
+  const swap = { take: [REF], drop: [], zone: "UTC" };
+  const deskWith = (change: Partial<LimitBook> = {}) => {
+    const desk = deskOf(ruleOf("total", { isSoft: true, since: NOW - HOUR, ...change }), { spent: 5n });
+    return { ...desk, changes: { ...desk.changes, planned: new Set<Reservation>() } };
+  };
+  const open = (): Reservation => ({ holds: [], parts: [], amount: 3n }) as unknown as Reservation;
+
+  test("a soft limit refuses a call that has not begun, and nothing changes then", () => {
+    const [desk, call] = [deskWith({ amount: 7n }), open()];
+    expect(swapHolds(desk, call, swap)).toMatchObject({ limitId: 1, used: 5n, canFit: true });
+    expect([call.holds, desk.changes.planned.size, desk.changes.windows.size]).toEqual([[], 0, 0]);
+  });
+
+  test("it is held once, however often it is asked for, and given back when another channel is called", () => {
+    const [desk, call] = [deskWith(), open()];
+    const book = desk.limits.current.values().next().value;
+    for (let time = 0; time < 2; time += 1) expect(swapHolds(desk, call, swap)).toBeUndefined();
+    expect([call.holds.length, book?.reserved]).toEqual([1, 3n]);
+    expect(swapHolds(desk, call, { ...swap, take: [], drop: [REF] })).toBeUndefined();
+    expect([call.holds, book?.reserved, desk.changes.planned.has(call)]).toEqual([[], 0n, true]);
+  });
+
+  test("a limit that is gone is passed over", () => {
+    const [desk, call] = [deskWith(), open()];
+    desk.limits.rules.clear();
+    expect(swapHolds(desk, call, swap)).toBeUndefined();
+    expect(call.holds).toEqual([]);
   });
 });

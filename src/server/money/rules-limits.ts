@@ -39,21 +39,23 @@ export function judgeLimits(desk: LimitDesk, order: Limited): LimitRefusal | und
   for (const ref of order.limits ?? []) {
     const rule = desk.limits.rules.get(ref.limitId);
     // Removed since the caller's limits were read.
-    if (!rule || rule.isSoft) continue;
-    const { amount, used, book } = usageOf(desk, { rule, ref, zone: order.zone });
-    const need = rule.isCalls ? 1n : order.amount;
-    if (used + need <= amount) continue;
-    const canFit = need <= amount;
-    const resetsAt = resetOf({
-      rule,
-      book,
-      zone: order.zone,
-      nowSec: desk.nowSec,
-      excess: used + need - amount,
-    });
-    return { ...ref, amount, used, resetsAt, canFit };
+    const refusal = rule && !rule.isSoft ? judgeLimit(desk, { rule, ref }, order) : undefined;
+    if (refusal) return refusal;
   }
   return undefined;
+}
+
+/** Why the call does not fit into a limit; undefined = it does. */
+function judgeLimit(
+  desk: LimitDesk,
+  { rule, ref }: { rule: LimitBook; ref: LimitRef },
+  { amount: asked, zone }: Limited,
+): LimitRefusal | undefined {
+  const { amount, used, book } = usageOf(desk, { rule, ref, zone });
+  const need = rule.isCalls ? 1n : asked;
+  if (used + need <= amount) return undefined;
+  const resetsAt = resetOf({ rule, book, zone, nowSec: desk.nowSec, excess: used + need - amount });
+  return { ...ref, amount, used, resetsAt, canFit: need <= amount };
 }
 
 /** What a limit allows and has counted at this moment. `book` = its window, undefined where nothing is counted in it yet. */
@@ -177,6 +179,38 @@ export function extendHolds(desk: Desk, { holds }: Reservation, more: bigint): b
   return true;
 }
 
+interface Swap {
+  readonly take: readonly LimitRef[];
+  readonly drop: readonly LimitRef[];
+  readonly zone: string;
+}
+
+/**
+ * Counts an open call in other windows in place of some, all of it or nothing; a repetition changes nothing. Here soft limits refuse too: a
+ * channel's limit is soft, so that an answer that has begun may go beyond it.
+ */
+export function swapHolds(
+  desk: LimitDesk & { readonly changes: Pick<Changes, "windows" | "planned"> },
+  reservation: Reservation,
+  { take, drop, zone }: Swap,
+): LimitRefusal | undefined {
+  const { amount, holds } = reservation;
+  const isIn = (refs: readonly LimitRef[], { limitId, holder }: LimitRef) =>
+    refs.some((ref) => ref.limitId === limitId && ref.holder === holder);
+  const limits = take.filter((ref) => !isIn(holds, ref));
+  const order = { amount, limits, zone };
+  for (const ref of limits) {
+    const rule = desk.limits.rules.get(ref.limitId);
+    const refusal = rule && judgeLimit(desk, { rule, ref }, order);
+    if (refusal) return refusal;
+  }
+  releaseHolds(desk, { holds: holds.filter((hold) => isIn(drop, hold)), amount });
+  const kept = holds.filter((hold) => !isIn(drop, hold));
+  reservation.holds = [...kept, ...holdAll(desk, order)];
+  desk.changes.planned.add(reservation);
+  return undefined;
+}
+
 /** Books a call in the windows it was reserved in: what was set aside goes, what it cost stays. */
 export function bookHolds(desk: Desk, { holds, amount }: Reservation, charged: bigint): void {
   for (const hold of holds) {
@@ -203,7 +237,7 @@ function addToSlice(
 }
 
 /** Gives back what was set aside. */
-export function releaseHolds(desk: Desk, { holds, amount }: Reservation): void {
+export function releaseHolds(desk: Desk, { holds, amount }: Pick<Reservation, "holds" | "amount">): void {
   for (const hold of holds) change(desk, hold, (book) => (book.reserved -= hold.isCalls ? 1n : amount));
 }
 

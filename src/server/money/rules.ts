@@ -1,7 +1,7 @@
 // The rules of the ledger. Pure: the rows it is given, the operations in their order, and the time → what each operation came
 // to and what changed. Both databases load and store; only this file decides.
 
-import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
+import type { Adjusted, Adjustment, LimitRefusal, Operation, Outcome, ReserveVerdict } from "./operations.ts";
 import type { LogNote } from "./partner-operations.ts";
 import {
   type Books,
@@ -12,7 +12,7 @@ import {
   type UserBook,
 } from "./rows.ts";
 import { balanceFault, book, close, type Desk, exhaustToken, reviveToken } from "./rules-booking.ts";
-import { extendHolds, holdAll, judgeLimits, releaseHolds } from "./rules-limits.ts";
+import { extendHolds, holdAll, judgeLimits, releaseHolds, swapHolds } from "./rules-limits.ts";
 import { amountText, noteChange } from "./rules-notes.ts";
 import { changeOrder } from "./rules-orders.ts";
 import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
@@ -41,6 +41,8 @@ function apply(desk: Desk, operation: Operation): Outcome {
       return reserve(desk, operation);
     case "extend":
       return { kind: "extend", granted: extend(desk, operation) };
+    case "hold":
+      return { kind: "hold", refusal: hold(desk, operation) };
     case "checkpoint":
       return checkpoint(desk, operation);
     case "settle":
@@ -78,7 +80,7 @@ export function isOfCall({ kind }: Pick<Operation, "kind">): boolean {
  * it to the disk with itself; a power cut before that returns the amounts, as recovery would (docs/decisions/018).
  */
 export function isSyncedByLater({ kind }: Operation): boolean {
-  return kind === "reserve" || kind === "extend";
+  return kind === "reserve" || kind === "extend" || kind === "hold";
 }
 
 /** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (requirements F06). */
@@ -178,6 +180,12 @@ function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
   reservation.amount = target;
   desk.changes.updated.add(reservation);
   return true;
+}
+
+/** Counts an open call in the windows of its channel. One that is closed is counted nowhere any more. */
+function hold(desk: Desk, operation: Of<"hold">): LimitRefusal | undefined {
+  const reservation = desk.reservations.get(operation.requestId);
+  return reservation && swapHolds(desk, reservation, operation);
 }
 
 /** The token whose quota is set aside too. */

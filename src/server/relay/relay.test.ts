@@ -201,6 +201,7 @@ describe("a plain call", () => {
     const slow: typeof ledger = {
       reserve: (order) => ledger.reserve(order),
       extend: (id, more) => ledger.extend(id, more),
+      hold: (id, channel) => ledger.hold(id, channel),
       checkpoint: (id, seen) => ledger.checkpoint(id, seen),
       settle: (settlement) => sleep(80).then(() => ledger.settle(settlement)),
       release: (id) => ledger.release(id),

@@ -219,8 +219,15 @@ async function relay(
       if (taken !== undefined) await taken;
     } finally {
       state.freeSlot();
+      leaveChannel(state);
     }
   }
+}
+
+/** Gives back what the call took of its channel's limits and did not use. */
+function leaveChannel({ entry, booked }: RequestState): void {
+  const { promptTokens = 0, completionTokens = 0 } = booked?.usage ?? {};
+  entry?.leave(promptTokens + completionTokens);
 }
 
 /** Passes the limits that were set for the caller; undefined = there are none, as for most. Throws: LocalError. */

@@ -1,4 +1,5 @@
 // The objects that the steps of a request use, built once: authentication, limits, channels, counting and billing.
+import { createChannelGate } from "#server/channels/channel-caps.ts";
 import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
@@ -7,6 +8,7 @@ import { createAuthenticator, createRelayLimits } from "./admission/admit.ts";
 import { createCallLimits } from "./admission/call-limits.ts";
 import { createErrorLog } from "./error-log.ts";
 import { createBodyReader } from "./http/request-body.ts";
+import { Queues } from "./routing/queues.ts";
 
 /** Everything the steps of a request need. */
 export type Services = ReturnType<typeof createServices>;
@@ -14,10 +16,15 @@ export type Services = ReturnType<typeof createServices>;
 /** Builds them once per process; `limits` are shorter in tests. */
 export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
   const { ledger, prices, options, clock, events } = ctx;
+  const gate = createChannelGate(ctx);
+  const queues = new Queues();
+  gate.onLeave(() => queues.stir());
   return {
     ctx,
     authenticator: createAuthenticator(ctx),
     health: createHealth(ctx),
+    gate,
+    queues,
     limits: createRelayLimits(ctx),
     callLimits: createCallLimits(ctx),
     errorLog: createErrorLog(ctx),

@@ -236,6 +236,17 @@ export interface KeyChange {
   readonly proxy_sealed?: string | undefined;
 }
 
+/** Those of the ids that are keys of the channel. */
+export async function ownKeyIds(db: Db, channelId: number, ids: readonly number[]): Promise<number[]> {
+  const own: number[] = [];
+  for (let start = 0; start < ids.length; start += AT_ONCE) {
+    const some = ids.slice(start, start + AT_ONCE);
+    const query = db.selectFrom("channel_keys").select("id").where("channel_id", "=", channelId);
+    own.push(...(await query.where("id", "in", some).execute()).map(({ id }) => id));
+  }
+  return own;
+}
+
 /** Changes keys of a channel. In a transaction. Returns how many. Unit of `now`: seconds. */
 export async function changeKeys(
   db: Db,

@@ -41,6 +41,10 @@ const COLUMNS = [
   "reuse",
   "keys_version",
   "key_mode",
+  "connect_ms",
+  "first_byte_ms",
+  "idle_ms",
+  "total_ms",
 ] as const satisfies readonly (keyof ChannelRow)[];
 
 const SEALED_COLUMNS = [...COLUMNS, "key_hash", "key_sealed"] as const;

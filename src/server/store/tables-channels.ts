@@ -34,6 +34,11 @@ export interface ChannelsTable {
   keys_version: Generated<number>;
   /** How one of several keys is chosen. */
   key_mode: Generated<string>;
+  /** How long its calls may take, milliseconds; 0 = the default. */
+  connect_ms: Generated<number>;
+  first_byte_ms: Generated<number>;
+  idle_ms: Generated<number>;
+  total_ms: Generated<number>;
   deleted_at: Generated<number>;
 }
 

@@ -19,6 +19,7 @@ import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, providers } from "#contract/providers.ts";
 import { statusApi } from "#contract/status.ts";
 import { AccessFields } from "./access-fields.tsx";
+import { LimitFields } from "./limit-fields.tsx";
 import { ModelsField, type ModelsFieldProps } from "./models-field.tsx";
 import { RewriteFields } from "./rewrite-fields.tsx";
 import { TypeTag } from "./type-tag.tsx";
@@ -142,6 +143,7 @@ function Parts({ form, channel }: PartsProps) {
       <IdentityFields onType={changeType} />
       <AccessFields type={type} channel={channel} />
       <ServiceFields type={type} channelId={channel?.id} />
+      <LimitFields />
       <RewriteFields form={form} channelId={channel?.id} />
     </>
   );

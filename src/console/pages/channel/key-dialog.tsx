@@ -8,8 +8,10 @@ import { NumberInput } from "#console/ui/number-input.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { type ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
 import { keyName } from "./key-columns.tsx";
+import { LimitInputs } from "./limit-fields.tsx";
+import { type LimitValues, limitsOf, limitValues } from "./limit-values.ts";
 
-interface Values {
+interface Values extends LimitValues {
   readonly name: string;
   readonly weight: number | null;
   readonly models: readonly string[];
@@ -32,7 +34,7 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
       onClose();
     },
   });
-  const send = ({ name, weight, models: chosen, proxy }: Values) =>
+  const send = ({ name, weight, models: chosen, proxy, ...limits }: Values) =>
     update.mutate({
       params: { id },
       body: {
@@ -40,6 +42,7 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
         name: name.trim(),
         weight: weight ?? 0,
         models: [...chosen],
+        limits: limitsOf(limits),
         ...(proxy.trim() === row.proxy ? {} : { proxy: proxy.trim() }),
       },
     });
@@ -55,7 +58,13 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
       <Form<Values>
         form={form}
         layout="vertical"
-        initialValues={{ name: row.name, weight: row.weight, models: row.models, proxy: row.proxy }}
+        initialValues={{
+          name: row.name,
+          weight: row.weight,
+          models: row.models,
+          proxy: row.proxy,
+          ...limitValues(row.limits),
+        }}
         onFinish={send}
       >
         <div className="tg-form-row">
@@ -72,6 +81,7 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
             options={models.map((model) => ({ value: model, label: model }))}
           />
         </Form.Item>
+        <LimitInputs />
         <TextField
           name="proxy"
           label="出站代理"

@@ -2,11 +2,20 @@
 import { changesOf } from "#console/base/changes.ts";
 import { readPairs } from "#console/base/json.ts";
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
+import { NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
 import type { Option } from "#contract/option.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 import { unpricedBy } from "#contract/unpriced.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
+import {
+  type LimitValues,
+  limitsOf,
+  limitValues,
+  type TimeValues,
+  timesOf,
+  timeValues,
+} from "./limit-values.ts";
 import { configWith, ruleTexts } from "./rewrite-values.ts";
 
 export interface Served {
@@ -20,7 +29,7 @@ export function unpricedModels({ models, mapping }: Served, options: readonly Op
   return unpricedBy(options)({ models, mapping: new Map(readPairs(mapping) ?? []) });
 }
 
-export interface ChannelValues {
+export interface ChannelValues extends LimitValues, TimeValues {
   readonly type: number;
   readonly name: string;
   readonly group: readonly string[];
@@ -76,6 +85,8 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       ...proxyValues(""),
       reuse: "auto",
       key_mode: "random",
+      ...limitValues(NO_CHANNEL_LIMITS),
+      ...timeValues({ connect_ms: 0, first_byte_ms: 0, idle_ms: 0, total_ms: 0 }),
       config: "",
       ...ruleTexts(""),
     };
@@ -97,6 +108,8 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
     ...proxyValues(channel.proxy),
     reuse: channel.reuse,
     key_mode: channel.key_mode,
+    ...limitValues(channel.limits),
+    ...timeValues(channel),
     config: channel.config,
     ...ruleTexts(channel.config),
   };
@@ -151,6 +164,8 @@ function fieldsOf(values: ChannelValues) {
     proxy: proxyOf(values),
     reuse: values.reuse,
     key_mode: values.key_mode,
+    limits: limitsOf(values),
+    ...timesOf(values),
     config: configWith(values.config, values),
   };
 }

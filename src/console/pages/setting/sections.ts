@@ -161,6 +161,8 @@ const operation: readonly Section[] = [
       CheapLink: "特惠套餐页内嵌的网页。",
       QuotaPerUnit: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。",
       RetryTimes: "上游失败后最多换几次渠道重试，0 表示不重试。",
+      ChannelQueueSeconds:
+        "能用的渠道都达到自己的限额时，请求最多等这么久（不超过 30 秒），先到先得；0 表示立即返回 429。",
       SessionAffinityEnabled:
         "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
       DisplayInCurrencyEnabled: "关闭后控制台显示额度点数而不是美元。",

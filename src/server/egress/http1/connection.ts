@@ -94,7 +94,7 @@ export class Connection {
       onClose: () => this.#onClose(),
     });
     // A tunnel has time limits of its own, which tell who is late.
-    this.#wait(exit.path === undefined ? CONNECT_TIMEOUT_MS : TUNNEL_TIMEOUT_MS);
+    this.#wait(exit.path === undefined ? (exit.connectMs ?? CONNECT_TIMEOUT_MS) : TUNNEL_TIMEOUT_MS);
   }
 
   /** Idle, and not known to be dead, in doubt, or used up. */

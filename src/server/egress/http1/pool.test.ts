@@ -134,7 +134,15 @@ describe("a connection is never reused", () => {
     const { origin, made } = await serve(says(answerOf("good")));
     const agent = new ConnectionPool({ connector: new Connector() });
     const policy = createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] });
-    const exit: Exit = { name: "", owner: "", policy, path: undefined, isOnce: false, isForgotten: false };
+    const exit: Exit = {
+      name: "",
+      owner: "",
+      policy,
+      path: undefined,
+      isOnce: false,
+      connectMs: undefined,
+      isForgotten: false,
+    };
     const own = { send: (request: EgressRequest, sink: Sink) => agent.send(exit, request, sink) };
     expect((await ask(own, { origin }).told).fault).toBeUndefined();
     await turn();

@@ -65,6 +65,21 @@ describe("timeouts", () => {
     await until(() => sockets.size === 0);
   });
 
+  test("a target's own time until a connection is open", async () => {
+    const { origin, sockets } = await serve();
+    const route = { owner: "channel 1", proxies: [], connectMs: 3_000 };
+    const asked = ask(loopback.egress, {
+      origin: origin.replace("http", "https"),
+      headersTimeoutMs: 0,
+      route,
+    });
+    await until(() => sockets.size === 1);
+    skip(2_400);
+    expect(await stateOf(asked)).toBe("open");
+    skip(1_200);
+    expect(await stateOf(asked)).toBe("connect_timeout");
+  });
+
   test("ten seconds also for a server that accepts no connection", async () => {
     // It listens with a tiny backlog, and its thread then sleeps.
     const sleeper = new Worker(

@@ -169,6 +169,13 @@ export function expectedOutput({ endpoint, isStream, maxTokens, choices }: Incom
   return each * choices;
 }
 
+/** What a request may use, for limits of tokens per minute: its estimated input and its own limit of output, or what is expected. */
+export function mostTokens(incoming: IncomingRequest): number {
+  const { task, maxTokens, choices } = incoming;
+  if (task !== undefined) return 0;
+  return estimatePrompt(incoming) + (maxTokens ? maxTokens * choices : expectedOutput(incoming));
+}
+
 /** The parts of the prompt to count; only here the whole body is parsed. */
 function promptOf({ endpoint, body }: IncomingRequest): Countable {
   const values = asObject(JSON.parse(Buffer.from(body.bytes).toString()));

@@ -14,6 +14,8 @@ const SUBJECTS: Readonly<Record<LimitSubject, string>> = {
   member: "账户",
   group: "分组",
   all: "全站",
+  channel: "渠道",
+  channel_key: "渠道密钥",
 };
 const KINDS: Readonly<Record<Exclude<LimitKind, "quota" | "calls">, string>> = {
   rpm: "每分钟请求数",

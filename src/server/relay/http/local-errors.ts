@@ -41,6 +41,11 @@ export const localErrors = {
     publicMessage: `请求未指定 model，按默认模型 ${model} 处理：${fault.publicMessage}。请在请求中指定 model`,
     param: "model",
   }),
+  /** All channels that could serve it are at their operator's limits (requirements C39). */
+  channelsFull: (retryAfterMs: number): RelayFault => ({
+    ...localFault(429, "channel_limit_exceeded", "当前模型的渠道已达到限额，请稍后再试"),
+    retryAfterMs,
+  }),
   /**
    * A lasting state, so no 5xx (requirements W10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the message
    * meanwhile.

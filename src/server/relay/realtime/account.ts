@@ -1,8 +1,9 @@
 // What a realtime conversation costs, response by response (vendors/realtime): the next one is always reserved before it can begin, a
 // response beside another one when it begins, and each is booked as soon as it is done. Knows prices and no sockets.
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import type { ReserveVerdict } from "#server/money/operations.ts";
+import type { LimitRefusal, ReserveVerdict } from "#server/money/operations.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import type { LimitRef } from "#server/money/rows.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { plansOf, windowFault, windowsOf } from "#server/relay/admission/call-limits.ts";
@@ -57,6 +58,18 @@ const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_BROKEN = "（会话提前结束，按已收到的内容计）";
 const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
 
+type Windows = ReturnType<typeof windowsOf>;
+
+/** The caller's windows and those of the channel. */
+function withLimits(
+  windows: Windows,
+  more: readonly LimitRef[],
+  options: Pick<BillingServices["options"], "get">,
+): Windows {
+  if (more.length === 0) return windows;
+  return { limits: [...(windows?.limits ?? []), ...more], zone: options.get("BudgetTimeZone") };
+}
+
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
   readonly total = { promptTokens: 0, completionTokens: 0, charged: 0n };
@@ -66,6 +79,7 @@ export class RealtimeBill {
   readonly #session: BilledSession;
   #price: Price;
   #channelId = 0;
+  #channelLimits: readonly LimitRef[] = [];
   #keyId = 0;
   /** The reservation for the next response. */
   #spare: ResponseReservation | undefined;
@@ -105,7 +119,10 @@ export class RealtimeBill {
     );
     const requestId = newRequestId(clock.now());
     const { payerId: userId, tokenId } = caller;
-    const windows = { ...windowsOf(caller, model, options), ...plansOf(caller, model) };
+    const windows = {
+      ...withLimits(windowsOf(caller, model, options), this.#channelLimits, options),
+      ...plansOf(caller, model),
+    };
     const verdict = await ledger.reserve({
       requestId,
       userId,
@@ -116,6 +133,18 @@ export class RealtimeBill {
     });
     if (verdict !== "reserved") throw new LocalError(this.#refusal(verdict));
     return new ResponseReservation(this.#tools, requestId, amount);
+  }
+
+  /**
+   * Counts the reservation that there is in windows of the channel that is to be called, and each later one too: those are never refused,
+   * since a conversation that has begun goes on.
+   */
+  async holdFor(limits: readonly LimitRef[]): Promise<LimitRefusal | undefined> {
+    const { ledger, options } = this.#tools;
+    const zone = options.get("BudgetTimeZone");
+    const refusal = this.#spare && (await ledger.hold(this.#spare.requestId, { limits, zone }));
+    if (refusal === undefined) this.#channelLimits = limits;
+    return refusal;
   }
 
   /** The channel that is being called now; it may map to a name with a price of its own. */

@@ -3,6 +3,7 @@
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { parseCredential } from "#server/accounts/actors.ts";
+import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
@@ -125,6 +126,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     requestId,
     startedMs,
     channel: undefined,
+    entry: undefined,
     attempts: 0,
     failedAttempts: [],
     session: undefined,
@@ -192,6 +194,8 @@ async function converse(
     if (!hasLeft) note(services, talk, fault);
   } finally {
     talk.freeSlot();
+    const { promptTokens = 0, completionTokens = 0 } = talk.bill?.total ?? {};
+    talk.entry?.leave(promptTokens + completionTokens);
   }
 }
 
@@ -240,7 +244,8 @@ async function connect(
   await bill.reserve();
   // Nothing was sent yet.
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
-  const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf };
+  const demand = { tokens: () => 0, hold: (refs: readonly LimitRef[]) => bill.holdFor(refs) };
+  const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf, demand };
   const passHeaders = betaOf(req, protocols);
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     bill.priceFor(channel);

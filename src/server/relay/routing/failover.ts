@@ -1,12 +1,14 @@
 // Calls channels until one replies: what a request knows of itself meanwhile, and whether another channel is tried (requirements W9.3
 // [P]). Nothing is retried once a byte of a reply is there.
 import { isAsCalled } from "#server/channels/candidates.ts";
+import type { Demand, Entry } from "#server/channels/channel-caps.ts";
 import { type Health, isDisabling, type Permit } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { mostTokens } from "#server/relay/billing/pricing-text.ts";
+import { LocalError } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { FailedAttempt } from "#server/store/failed-attempts.ts";
 import { type AttemptTools, attempt } from "#server/upstream/call/attempt.ts";
@@ -14,11 +16,11 @@ import type { Call, CallFacts, StreamReply, Trace, WholeReply } from "#server/up
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/errors/fault.ts";
 import { conversationOf } from "./affinity.ts";
-import { choose, type Serving, stillServing } from "./select.ts";
+import { NextChannel, type NextServices, type Wanted } from "./next-channel.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
-export interface FailoverServices {
-  readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock">;
+export interface FailoverServices extends NextServices {
+  readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock" | "ledger">;
   readonly upstream: AttemptTools;
   readonly health: Health;
 }
@@ -52,14 +54,8 @@ function pause(ms: number, cancellation: Cancellation): Promise<void> {
   });
 }
 
-/** Tried before the first call. */
-const NONE: ReadonlySet<number> = new Set();
-
 /** What the choice depends on. */
-interface Search extends Serving {
-  /** What the requests of one conversation share; undefined = chance decides. */
-  readonly conversation: number | undefined;
-  readonly cancellation: Cancellation;
+interface Search extends Wanted {
   /** What the log may keep of an upstream's words. */
   readonly wordsOf: (fault: RelayFault) => string;
 }
@@ -67,7 +63,7 @@ interface Search extends Serving {
 /** The request so far; filled in by the loop. */
 export type Progress = Pick<
   RequestState,
-  "requestId" | "startedMs" | "channel" | "attempts" | "failedAttempts"
+  "requestId" | "startedMs" | "channel" | "entry" | "attempts" | "failedAttempts"
 >;
 
 /** What a request brings to the loop. */
@@ -76,6 +72,14 @@ export interface Admitted {
   readonly incoming: IncomingRequest;
   readonly account: Account;
   readonly candidates: readonly LiveChannel[];
+}
+
+/** What a request takes of channels with limits. */
+function demandOf({ ctx }: FailoverServices, requestId: string, incoming: IncomingRequest): Demand {
+  return {
+    tokens: () => mostTokens(incoming),
+    hold: (limits) => ctx.ledger.hold(requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
+  };
 }
 
 /** Calls channels with a request until one replies. Throws: LocalError with the last fault. */
@@ -91,7 +95,8 @@ export function failOver(
   const { model } = incoming;
   const { bytes } = incoming.form ?? incoming.body;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
-  const search = { caller, model, candidates, conversation, cancellation, wordsOf };
+  const demand = demandOf(tools, state.requestId, incoming);
+  const search = { caller, model, candidates, conversation, cancellation, wordsOf, demand };
   return eachChannel(tools, state, search, (channel) => {
     const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
@@ -110,32 +115,21 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
 ): Promise<Done> {
   const { health, ctx } = tools;
-  const { caller, model, conversation, cancellation } = search;
+  const { caller, model, cancellation } = search;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
-  let tried = NONE;
-  const keys = new KeysTried();
+  const next = new NextChannel(tools, search);
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
   let word: RelayFault | undefined;
-  const next = () => {
-    const serving = stillServing(ctx.candidates, search);
-    const isOpen = health.openCircuits(model);
-    for (;;) {
-      const found = keys.again(serving, search, ctx.clock.now());
-      if (found !== undefined) return found;
-      const channel = choose(serving, { tried, random: Math.random(), conversation, isOpen });
-      if (channel === undefined) throw new LocalError(word ?? localErrors.noChannel(caller.group, model));
-      const chosen = keys.choose(channel, search, ctx.clock.now());
-      if (chosen !== undefined) return chosen;
-      // None of its keys is left.
-      tried = new Set(tried).add(channel.id);
-    }
-  };
   for (;;) {
-    let channel = next();
-    if (fault !== undefined && (await calmDown(fault, spent, cancellation))) channel = next();
+    if (fault !== undefined) {
+      next.look(word);
+      await calmDown(fault, spent, cancellation);
+    }
+    const { channel, entry } = await next.take(word);
     progress.channel = channel;
+    progress.entry = entry;
     progress.attempts += 1;
     const permit = health.calling(channel.id, model);
     channel.keys?.begin(channel.keyId);
@@ -147,10 +141,13 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
+    progress.entry = undefined;
+    if (wasUncalled(fault)) entry?.undo();
+    else entry?.leave(0);
     word = toldBy(channel, fault);
     const isKeys = countAgainst(tools, channel, { model, fault, permit });
     if (isAborted(fault)) throw new LocalError(fault);
-    if (!keys.note(channel, isKeys)) tried = new Set(tried).add(channel.id);
+    next.note(channel, isKeys);
     const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
     progress.failedAttempts = [...progress.failedAttempts, failure];
     // A channel that was not even called costs no retry.
@@ -162,42 +159,6 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       fault.retry && spent <= retries && uncalled < MAX_UNCALLED && !cancellation.isCancelled && !isLate;
     report(tools, progress.requestId, { channel, fault, willRetry });
     if (!willRetry) throw new LocalError(word);
-  }
-}
-
-/** So many further keys of a channel are tried before another channel is. */
-const MORE_KEYS = 2;
-
-type Asked = Pick<Search, "model" | "conversation">;
-
-/** The keys that a request has tried: after one key's fault another key of the same channel comes first (requirements C26). */
-class KeysTried {
-  #tried = NONE;
-  #more = 0;
-  /** The channel that is called again with another key; 0 = none. */
-  #again = 0;
-
-  /** The channel with a key; itself where it has only one; undefined = no key is left. */
-  choose(channel: LiveChannel, asked: Asked, now: number, isFreeOnly = false): LiveChannel | undefined {
-    if (channel.keys === undefined) return channel;
-    return channel.keys.pick(channel, { ...asked, tried: this.#tried, now, isFreeOnly });
-  }
-
-  again(serving: readonly LiveChannel[], asked: Asked, now: number): LiveChannel | undefined {
-    if (this.#again === 0) return undefined;
-    const channel = serving.find(({ id }) => id === this.#again);
-    return channel && this.choose(channel, asked, now, true);
-  }
-
-  /** Notes a failed call. True = another key of its channel may be tried. */
-  note({ id, keyId, keys }: LiveChannel, isKeys: boolean): boolean {
-    this.#again = 0;
-    if (keys === undefined) return false;
-    this.#tried = new Set(this.#tried).add(keyId);
-    if (!isKeys || this.#more >= MORE_KEYS) return false;
-    this.#more += 1;
-    this.#again = id;
-    return true;
   }
 }
 
@@ -217,12 +178,11 @@ export function countAgainst(
   return false;
 }
 
-/** Before another channel is called after this fault: whether that took time. Throws: LocalError when the client leaves meanwhile. */
-async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<boolean> {
-  if (wasUncalled(fault)) return false;
+/** Lets some time pass before another channel is called after this fault. Throws: LocalError when the client leaves meanwhile. */
+async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<void> {
+  if (wasUncalled(fault)) return;
   await pause(pauseAfter(calls, Math.random()), cancellation);
   if (cancellation.isCancelled) throw new LocalError(lastWord(fault));
-  return true;
 }
 
 /** Whether it is a fault; the results of a call never have its shape. */
@@ -329,6 +289,8 @@ export interface RequestState {
   account: Account | undefined;
   /** The channel called last. */
   channel: LiveChannel | undefined;
+  /** What the call has taken of its channel's limits; undefined = nothing. */
+  entry: Entry | undefined;
   attempts: number;
   /** The failed attempts, in their order. */
   failedAttempts: readonly FailedAttempt[];
@@ -368,6 +330,7 @@ export function newRequestState({
     incoming: undefined,
     account: undefined,
     channel: undefined,
+    entry: undefined,
     attempts: 0,
     failedAttempts: NONE_FAILED,
     reply: undefined,

@@ -131,6 +131,11 @@ test("the released migrations are the ones that were released", () => {
         "6581ced55c324b076facf248389b772126a16e3708d2a5ad18590cb7161f33f6",
         "0d3e903b8d0a7147220e570af9b5e55beba0252d52abad6cf802e9693cd58296",
       ],
+      [
+        "0025-channel-times",
+        "5549e6e8d128cad57795674fee3fe0c9fd1a8174b89d2bda005a55911bdb03b4",
+        "b590064ea8e55f75623aedaaed0dd7088fc73ff74180cfcca6065d2ae6fe1a43",
+      ],
     ]
   `);
 });

@@ -23,6 +23,7 @@ import { alerts } from "./0021-alerts.ts";
 import { keys } from "./0022-keys.ts";
 import { plans } from "./0023-plans.ts";
 import { statements } from "./0024-statements.ts";
+import { channelTimes } from "./0025-channel-times.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keys,
   plans,
   statements,
+  channelTimes,
 ];

@@ -15,7 +15,7 @@ import { Unmappable } from "#server/upstream/hub/request.ts";
 import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
 import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
 import { priceFields, withoutFields } from "./body.ts";
-import type { Call, Outcome, Plan, Prepared, PrepareTools, Result } from "./call.ts";
+import type { Call, CallTimes, Outcome, Plan, Prepared, PrepareTools, Result } from "./call.ts";
 import { beyond, forgetAbsence, noteAbsence, type OptionText, planCall } from "./plan.ts";
 import { Receiver } from "./receive.ts";
 
@@ -182,7 +182,8 @@ interface Parcel {
 function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
   const { plan, prepared, signed } = parcel;
   const { isStream, cancellation, trace } = call;
-  const { firstByteMs, totalMs, streamMs } = tools.limits;
+  const limits = limitsFor(tools.limits, call.target.times);
+  const { firstByteMs, totalMs, streamMs } = limits;
   const { handler, dropped } = prepared;
   const made = signed.secrets ?? NO_SECRETS;
   return new Promise((resolve) => {
@@ -203,8 +204,10 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
         resolve(result);
       },
     });
-    const flow = tools.egress.send(requestOf(tools.limits, call, parcel), receiver);
+    const flow = tools.egress.send(requestOf(limits, call, parcel), receiver);
     receiver.attach(flow);
+    if (call.target.times !== undefined)
+      watchTime(receiver, isStream ? limits : { ...limits, firstByteMs: 0 });
     cancellation.watch(() => {
       // This call has its result. A client that leaves while the next channel is prepared has no call on the wire (requirements M13).
       if (isOver) return;
@@ -216,6 +219,23 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
 }
 
 const NO_SECRETS: readonly string[] = [];
+
+/** An upstream's own limits are short, and kept to the moment; those of all are looked at when something comes, or by the connection. */
+function watchTime(receiver: Receiver, { firstByteMs, totalMs, streamMs }: AttemptLimits): void {
+  for (const ms of new Set([firstByteMs, totalMs, streamMs]))
+    if (ms > 0) setTimeout(() => receiver.checkTime(), ms + 2).unref();
+}
+
+/** The limits of a call: its upstream's own where it has some. */
+function limitsFor(limits: AttemptLimits, times: CallTimes | undefined): AttemptLimits {
+  if (times === undefined) return limits;
+  return {
+    firstByteMs: times.firstByteMs || limits.firstByteMs,
+    idleMs: times.idleMs || limits.idleMs,
+    totalMs: times.totalMs || limits.totalMs,
+    streamMs: times.totalMs || limits.streamMs,
+  };
+}
 
 function requestOf(
   { firstByteMs, idleMs, totalMs }: AttemptLimits,

@@ -35,6 +35,19 @@ export interface UpstreamTarget {
   readonly base?: UpstreamTarget;
   /** What is changed in its requests; undefined = nothing. */
   readonly rewrite?: Rewriter | undefined;
+  /** How long its calls may take; undefined = as all. */
+  readonly times?: CallTimes | undefined;
+}
+
+/** Time limits of one upstream (requirements C41). Unit: ms; 0 = as all. */
+export interface CallTimes {
+  readonly connectMs: number;
+  /** Of streams: until the first event. */
+  readonly firstByteMs: number;
+  /** Between two pieces of the body. */
+  readonly idleMs: number;
+  /** A call as a whole. */
+  readonly totalMs: number;
 }
 
 /** A channel's rules (`rewrite.ts`). */

@@ -128,7 +128,7 @@ export class Receiver implements Sink, StreamReply {
     switch (this.#mode) {
       case "stream":
         this.#onEvents(this.#read(chunk));
-        this.#checkStreamTime();
+        this.checkTime();
         break;
       case "whole":
         this.#collect(chunk, BODY_LIMIT_BYTES);
@@ -230,21 +230,17 @@ export class Receiver implements Sink, StreamReply {
       if (this.#mode === "error") this.#onError();
       else this.#fail(unreadableFault("body too large", this.#status));
       this.abort();
-    } else if (this.#isOlderThan(this.#options.totalMs)) {
-      this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
-    }
+    } else this.checkTime();
   }
 
   /** Every byte restarts the idle timeout of the connection; nothing restarts these limits (requirements R08). */
-  #checkStreamTime(): void {
-    const { firstEventMs, streamMs } = this.#options;
-    if (this.#mode !== "stream") return;
-    if (this.#observer?.events === 0) {
-      if (this.#isOlderThan(firstEventMs))
-        this.#fail(networkFault({ code: "timeout", detail: "no event in time" }));
-    } else if (this.#isOlderThan(streamMs)) {
-      this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
-    }
+  checkTime(): void {
+    const { firstEventMs, streamMs, totalMs } = this.#options;
+    const hasBegun = this.#mode !== "waiting" && this.#observer?.events !== 0;
+    const limitMs = hasBegun ? (this.#mode === "stream" ? streamMs : totalMs) : firstEventMs;
+    if (!this.#isOlderThan(limitMs)) return;
+    const late = { code: "timeout", detail: "no event in time" } as const;
+    this.#fail(networkFault(hasBegun ? { code: "idle", detail: "total time limit" } : late));
   }
 
   #isOlderThan(limitMs: number): boolean {

@@ -1,0 +1,58 @@
+// What the ledger makes of texts and counts before it stores them: callers and upstreams can send anything. Pure.
+import type { Seen, SettlementLog } from "./operations.ts";
+import type { Usage } from "./price.ts";
+
+/** The largest amount that is stored. */
+export const MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** Longer names are not names of models; the column is indexed. */
+const MAX_NAME = 200;
+
+/** A negative amount would hand out money (requirements M02). */
+export function assertAmount(amount: bigint): void {
+  if (amount < 0n) throw new RangeError(`an amount cannot be negative: ${amount}`);
+}
+
+/** A count the database can hold, whatever an upstream reported. */
+function whole(count: number): number {
+  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
+}
+
+export function wholeUsage(usage: Usage): Usage {
+  return {
+    promptTokens: whole(usage.promptTokens),
+    completionTokens: whole(usage.completionTokens),
+    cachedTokens: whole(usage.cachedTokens),
+  };
+}
+
+export function wholeSeen(seen: Seen): Seen {
+  assertAmount(seen.charge);
+  return {
+    charge: seen.charge > MAX ? MAX : seen.charge,
+    promptTokens: whole(seen.promptTokens),
+    completionTokens: whole(seen.completionTokens),
+    channelId: seen.channelId,
+  };
+}
+
+/** PostgreSQL cannot store NUL. */
+function withoutNul(text: string): string {
+  return text.includes("\u0000") ? text.replaceAll("\u0000", "") : text;
+}
+
+/** A name that no user typed by hand need not be kept whole. */
+export function plainText(text: string): string {
+  return withoutNul(text).slice(0, MAX_NAME);
+}
+
+export function cleanLog(log: SettlementLog): SettlementLog {
+  return {
+    content: withoutNul(log.content),
+    model_name: plainText(log.model_name),
+    elapsed_time: whole(log.elapsed_time),
+    first_byte_time: whole(log.first_byte_time),
+    is_stream: log.is_stream === 0 ? 0 : 1,
+    estimated: log.estimated === 0 ? 0 : 1,
+    trail: log.trail,
+  };
+}

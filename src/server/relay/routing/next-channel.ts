@@ -1,0 +1,228 @@
+// Which channel, and which of its keys, a request calls next: what it has tried, which limits have no room, and whether it waits for some.
+import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
+import type { Health } from "#server/channels/health.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Context } from "#server/context.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Queues, Ticket } from "./queues.ts";
+import { choose, type Serving, stillServing } from "./select.ts";
+
+export interface NextServices {
+  readonly ctx: Pick<Context, "candidates" | "options" | "clock">;
+  readonly health: Pick<Health, "openCircuits">;
+  readonly gate: ChannelGate;
+  readonly queues: Queues;
+}
+
+/** What the choice depends on. */
+export interface Wanted extends Serving {
+  /** What the requests of one conversation share; undefined = chance decides. */
+  readonly conversation: number | undefined;
+  readonly cancellation: Cancellation;
+  /** What it takes of channels with limits. */
+  readonly demand: Demand;
+}
+
+/** A channel that may be called now. */
+export interface Turn {
+  readonly channel: LiveChannel;
+  /** undefined = nothing of it is limited. */
+  readonly entry: Entry | undefined;
+}
+
+/** Nobody has been tried. */
+const NONE: ReadonlySet<number> = new Set();
+/** How often the first of a queue looks again: calls that other nodes end are not seen. */
+const LOOK_MS = 250;
+const LEAST_MS = 5;
+/** Longer no client waits for the head of an answer. */
+const LONGEST_SEC = 30;
+
+export class NextChannel {
+  readonly #tools: NextServices;
+  readonly #wanted: Wanted;
+  readonly #keys = new KeysTried();
+  #tried = NONE;
+  /** Channels whose limits have no room, and when the first of them may have some. */
+  #full = NONE;
+  #opensMs = Number.POSITIVE_INFINITY;
+  #hasEntered = false;
+
+  constructor(tools: NextServices, wanted: Wanted) {
+    this.#tools = tools;
+    this.#wanted = wanted;
+  }
+
+  /** The channel that is next; nothing is taken of it. `word` is told when none is left. Throws: LocalError. */
+  look(word: RelayFault | undefined): LiveChannel {
+    const channel = this.#pick();
+    if (channel === undefined) throw new LocalError(word ?? this.#refusal());
+    return channel;
+  }
+
+  /** Takes what the request needs of the next channel that has room; the first call may wait for it. Throws: LocalError. */
+  async take(word: RelayFault | undefined): Promise<Turn> {
+    const { queues } = this.#tools;
+    const { caller, model } = this.#wanted;
+    const name = `${caller.group} ${model}`;
+    let ticket: Ticket | undefined;
+    // Whoever comes later does not overtake.
+    if (queues.hasWaiting(name)) ticket = queues.join(name);
+    const deadlineMs = this.#tools.ctx.clock.now() + this.#waitMs();
+    try {
+      for (;;) {
+        const turn = ticket === undefined || ticket.isFirst ? await this.#takeNow() : undefined;
+        if (turn !== undefined) return turn;
+        const mayWait = this.#full.size > 0 && word === undefined;
+        if (mayWait) ticket ??= queues.join(name);
+        if (ticket === undefined || !(await this.#waits(ticket, deadlineMs)))
+          throw new LocalError(word ?? this.#refusal());
+      }
+    } finally {
+      ticket?.leave();
+    }
+  }
+
+  /** Notes a failed call. */
+  note(channel: LiveChannel, isKeys: boolean): void {
+    if (!this.#keys.note(channel, isKeys)) this.#tried = new Set(this.#tried).add(channel.id);
+  }
+
+  #waitMs(): number {
+    return Math.min(this.#tools.ctx.options.get("ChannelQueueSeconds"), LONGEST_SEC) * 1_000;
+  }
+
+  /** Whether it may look again. Throws: LocalError when the client leaves meanwhile. */
+  async #waits(ticket: Ticket, deadlineMs: number): Promise<boolean> {
+    const { clock } = this.#tools.ctx;
+    const { cancellation } = this.#wanted;
+    const now = clock.now();
+    if (now >= deadlineMs) return false;
+    const soonMs = ticket.isFirst ? Math.min(this.#opensMs - now, LOOK_MS) : deadlineMs - now;
+    await ticket.wait(Math.max(LEAST_MS, Math.min(soonMs, deadlineMs - now)), cancellation);
+    if (cancellation.isCancelled) throw new LocalError(networkFault({ code: "aborted", detail: "" }));
+    this.#full = NONE;
+    this.#opensMs = Number.POSITIVE_INFINITY;
+    this.#keys.forgetFull();
+    return true;
+  }
+
+  #refusal(): RelayFault {
+    const { caller, model } = this.#wanted;
+    if (this.#full.size === 0) return localErrors.noChannel(caller.group, model);
+    return localErrors.channelsFull(Math.max(1, this.#opensMs - this.#tools.ctx.clock.now()));
+  }
+
+  /** undefined = no channel is left, or none has room. */
+  async #takeNow(): Promise<Turn | undefined> {
+    const { gate } = this.#tools;
+    const { demand } = this.#wanted;
+    for (;;) {
+      const channel = this.#pick();
+      if (channel === undefined) return undefined;
+      if (!gate.isLimited(channel)) {
+        if (this.#hasEntered) await demand.hold([]);
+        return { channel, entry: undefined };
+      }
+      const entry = await gate.enter(channel, demand);
+      if (entry.kind === "entered") {
+        this.#hasEntered = true;
+        return { channel, entry };
+      }
+      this.#noteFull(channel, entry);
+    }
+  }
+
+  #pick(): LiveChannel | undefined {
+    const { ctx, health, gate } = this.#tools;
+    const wanted = this.#wanted;
+    const serving = stillServing(ctx.candidates, wanted);
+    const isOpen = health.openCircuits(wanted.model);
+    for (;;) {
+      const again = this.#keys.again(serving, wanted, ctx.clock.now());
+      const tried = this.#full.size === 0 ? this.#tried : new Set([...this.#tried, ...this.#full]);
+      const { conversation } = wanted;
+      const channel = again ?? choose(serving, { tried, random: Math.random(), conversation, isOpen });
+      if (channel === undefined) return undefined;
+      const chosen = again ?? this.#keys.choose(channel, wanted, ctx.clock.now());
+      if (chosen === undefined) this.#noKey(channel);
+      else {
+        const full = gate.fullNow(chosen);
+        if (full === undefined) return chosen;
+        this.#noteFull(chosen, full);
+      }
+    }
+  }
+
+  /** None of its keys is left, or has room. */
+  #noKey({ id }: LiveChannel): void {
+    if (this.#keys.hasFull) this.#full = new Set(this.#full).add(id);
+    else this.#tried = new Set(this.#tried).add(id);
+  }
+
+  #noteFull(channel: LiveChannel, { of, untilMs }: Full): void {
+    this.#opensMs = Math.min(this.#opensMs, untilMs);
+    if (of === "key") this.#keys.noteFull(channel.keyId);
+    else {
+      this.#keys.leave(channel.id);
+      this.#full = new Set(this.#full).add(channel.id);
+    }
+  }
+}
+
+/** So many further keys of a channel are tried before another channel is. */
+const MORE_KEYS = 2;
+
+type Asked = Pick<Wanted, "model" | "conversation">;
+
+/** The keys that a request has tried: after one key's fault another key of the same channel comes first (requirements C26). */
+class KeysTried {
+  #tried = NONE;
+  #full = NONE;
+  #more = 0;
+  /** The channel that is called again with another key; 0 = none. */
+  #again = 0;
+
+  get hasFull(): boolean {
+    return this.#full.size > 0;
+  }
+
+  /** The channel with a key; itself where it has only one; undefined = no key is left. */
+  choose(channel: LiveChannel, asked: Asked, now: number, isFreeOnly = false): LiveChannel | undefined {
+    if (channel.keys === undefined) return channel;
+    const tried = this.#full.size === 0 ? this.#tried : new Set([...this.#tried, ...this.#full]);
+    return channel.keys.pick(channel, { ...asked, tried, now, isFreeOnly });
+  }
+
+  again(serving: readonly LiveChannel[], asked: Asked, now: number): LiveChannel | undefined {
+    if (this.#again === 0) return undefined;
+    const channel = serving.find(({ id }) => id === this.#again);
+    return channel && this.choose(channel, asked, now, true);
+  }
+
+  /** The channel has no room, whatever key is taken. */
+  leave(channelId: number): void {
+    if (this.#again === channelId) this.#again = 0;
+  }
+
+  noteFull(keyId: number): void {
+    this.#full = new Set(this.#full).add(keyId);
+  }
+
+  forgetFull(): void {
+    this.#full = NONE;
+  }
+
+  /** Notes a failed call. True = another key of its channel may be tried. */
+  note({ id, keyId, keys }: LiveChannel, isKeys: boolean): boolean {
+    this.#again = 0;
+    if (keys === undefined) return false;
+    this.#tried = new Set(this.#tried).add(keyId);
+    if (!isKeys || this.#more >= MORE_KEYS) return false;
+    this.#more += 1;
+    this.#again = id;
+    return true;
+  }
+}
