@@ -15,6 +15,7 @@ import { optionApi } from "./option.ts";
 import { partnerApi } from "./partner.ts";
 import { paymentApi } from "./payment.ts";
 import { paymentAdminApi } from "./payment-admin.ts";
+import { payoutApi } from "./payout.ts";
 import { planApi } from "./plan.ts";
 import { priceListApi } from "./price-list.ts";
 import { receiptApi } from "./receipt.ts";
@@ -50,6 +51,7 @@ export const api = {
   partner: partnerApi,
   payment: paymentApi,
   paymentAdmin: paymentAdminApi,
+  payout: payoutApi,
   plan: planApi,
   channel: channelApi,
   channelKey: channelKeyApi,

@@ -48,6 +48,7 @@ const TAGS: Readonly<Record<string, string>> = {
   audit: "操作审计",
   receipt: "账单小票",
   statement: "账单",
+  payout: "提现",
   books: "对账",
 };
 

@@ -319,6 +319,7 @@ export const optionTable = {
   TopUpPlans: row({ schema: TopUpPlans, fallback: DEFAULT_PLANS, tab: "operation", label: "充值套餐" }),
   PayCommissionPercent: row({ ...share, fallback: "5", label: "在线充值的返现比例（%）" }),
   PlanCommissionPercent: row({ ...share, label: "购买套餐的返现比例（%）" }),
+  CommissionHoldDays: row({ ...zero, schema: graceDays, fallback: "7", label: "返现冻结天数" }),
   ChatLink: row({ ...noLink, tab: "operation", label: "聊天页面链接" }),
   PricingLink: row({ ...noLink, tab: "operation", label: "价格页面链接" }),
   DocsLink: row({ ...noLink, tab: "operation", label: "文档页面链接" }),

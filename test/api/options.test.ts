@@ -223,6 +223,7 @@ describe("every option", () => {
     TopUpPlans: "src/server/payments/orders.test.ts",
     PayCommissionPercent: "src/server/payments/plans.test.ts",
     PlanCommissionPercent: "src/server/payments/plans.test.ts",
+    CommissionHoldDays: "src/server/api/payouts.test.ts",
     PasswordRegisterEnabled: "src/server/api/register.test.ts",
     RegisterEnabled: "src/server/api/register.test.ts",
     EmailVerificationEnabled: "src/server/api/register.test.ts",

@@ -127,7 +127,9 @@ test(`${MUTATIONS} odd spellings of guarded paths lead neither guests nor users 
   await fc.assert(
     fc.asyncProperty(mutated, fc.constantFrom(...who), async ({ method, path }, headers) => {
       const answer = await send(method, path, headers);
-      const isOpen = openPatterns.some((pattern) => pattern.test(routeOf({ method, path })));
+      // Dots before it lead nowhere else.
+      const plain = path.replace(/^(\/\.{1,2})+(?=\/)/, "");
+      const isOpen = openPatterns.some((pattern) => pattern.test(routeOf({ method, path: plain })));
       const isRefused = isShut(answer) || (isOpen && answer.text === BAD_INPUT);
       expect(isRefused, `${method} ${path} → ${answer.status} ${answer.text.slice(0, 200)}`).toBe(true);
     }),

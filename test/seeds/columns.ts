@@ -1,6 +1,7 @@
 // The columns of every table, kept equal to the store's types by the compiler.
 
 import type { Tables } from "#server/store/tables.ts";
+import { bookColumns } from "./book-columns.ts";
 import { paymentColumns } from "./payment-columns.ts";
 import { teamColumns } from "./team-columns.ts";
 
@@ -40,18 +41,6 @@ function named<const Name extends string>(names: readonly Name[]): Record<Name, 
   return Object.fromEntries(names.map((name) => [name, true])) as Record<Name, true>;
 }
 
-const STATEMENTS = named([
-  "id",
-  "user_id",
-  "month",
-  "from_row",
-  "to_row",
-  "opening",
-  "closing",
-  "body",
-  "trail_hash",
-  "created_at",
-]);
 const LOGIN_PROVIDERS = named([
   "id",
   "slug",
@@ -385,7 +374,7 @@ export const COLUMNS: ColumnsOf = {
   login_providers: LOGIN_PROVIDERS,
   identities: IDENTITIES,
   ...teamColumns,
-  statements: STATEMENTS,
+  ...bookColumns,
   alert_targets: ALERT_TARGETS,
   alert_deliveries: ALERT_DELIVERIES,
   alert_conditions: { event: true, about: true, title: true, since: true },

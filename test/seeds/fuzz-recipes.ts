@@ -14,6 +14,7 @@ import { alertRecipes } from "./alert-recipes.ts";
 import { channelKeyRecipes } from "./channel-key-recipes.ts";
 import { factorRecipes } from "./factor-recipes.ts";
 import { keyRecipes } from "./key-recipes.ts";
+import { payoutRecipes } from "./payout-recipes.ts";
 import { planRecipes } from "./plan-recipes.ts";
 import { priceRecipes } from "./price-recipes.ts";
 import { seedPassword, seedToken, seedUser } from "./seed.ts";
@@ -179,6 +180,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...factorRecipes(freshUser, set),
   ...priceRecipes(freshName),
   ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
+  ...payoutRecipes(freshUser),
   ...statementRecipes(freshUser, freshName),
   ...teamRecipes(freshUser, freshName),
   ...channelKeyRecipes(freshChannel, freshName),

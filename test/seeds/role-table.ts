@@ -94,6 +94,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/team/:id/take_over
     GET /api/team/:id/log
     GET /api/team/:id/usage
+    GET /api/payout
+    POST /api/payout
+    POST /api/payout/:id/cancel
     GET /api/statement
     GET /api/statement/:month
     GET /api/team/:id/statement
@@ -129,6 +132,10 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/user/:id/token/:token/limit
     PUT /api/user/:id/token/:token/limit
     POST /api/token/disable
+    GET /api/payout_queue
+    POST /api/payout_queue/export
+    POST /api/payout_queue/:id/pay
+    POST /api/payout_queue/:id/reject
     GET /api/team/all
     POST /api/team/all
     PUT /api/team/all

@@ -65,6 +65,7 @@ export const adminPages: readonly string[] = [
   "/redemption/add",
   "/redemption/edit/1",
   "/payment",
+  "/payment?tab=payouts",
   "/payment?tab=instances",
   "/payment/add",
   "/plan",

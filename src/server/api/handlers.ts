@@ -18,6 +18,7 @@ import { option } from "./options.ts";
 import { partner } from "./partner.ts";
 import { payment } from "./payment.ts";
 import { paymentAdmin } from "./payment-admin.ts";
+import { payout } from "./payouts.ts";
 import { plan } from "./plans.ts";
 import { priceList } from "./price-lists.ts";
 import { receipt } from "./receipt.ts";
@@ -50,6 +51,7 @@ export const handlers = {
   redemption,
   payment,
   paymentAdmin,
+  payout,
   plan,
   partner,
   token,

@@ -5,6 +5,7 @@ import { microOf, yuanText } from "#contract/yuan.ts";
 import { ensureAffCode } from "#server/accounts/new-account.ts";
 import { type AppError, faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
+import { commissionHeld } from "#server/money/commission-hold.ts";
 import type { Redeemed } from "#server/money/partner-operations.ts";
 import { redeem } from "#server/money/redeem.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
@@ -73,6 +74,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
       userId: target.id,
       kind: "withdraw",
       micro: { delta: -(microOf(amount) ?? 0n) },
+      keepMicro: await commissionHeld(ctx, target.id),
       actorId: actor.id,
       reason: remark || "提现",
       operationId: idempotencyKey && `withdraw-${idempotencyKey}`,
@@ -85,6 +87,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
     await noteRefused(ctx, call, target.id, { what: "withdrawal", outcome: changed.outcome });
     if (changed.outcome === "below_least") throw faults.refused("提现金额不能少于 100 元");
     if (changed.outcome === "below_zero") throw faults.refused("返现余额不足");
+    if (changed.outcome === "held") throw faults.refused("可提现的返现不足：一部分仍在冻结期");
     refuseUnbooked(changed);
     return yuanText((await getUser(ctx.db, target.id)).invite_commission_micro);
   },

@@ -19,6 +19,18 @@ describe.each(engines)("commission and gifts on %s", (engine) => {
     return { inviterId, userId: await seedUser(world.db, { inviter_id: inviterId }) };
   };
 
+  test("a payment leaves what is held, to the millionth", async () => {
+    const userId = await seedUser(world.db);
+    const by = { userId, actorId: 7, reason: "test" };
+    await world.ledger.changeCommission({ ...by, kind: "commission-adjust", micro: { delta: 150_000_000n } });
+    const pay = (keepMicro: bigint, delta = -100_000_000n) =>
+      world.ledger.changeCommission({ ...by, kind: "withdraw", micro: { delta }, keepMicro });
+    expect(await pay(50_000_001n)).toEqual({ outcome: "held" });
+    expect(await pay(50_000_001n, -150_000_001n)).toEqual({ outcome: "below_zero" });
+    expect(await pay(50_000_000n)).toEqual({ outcome: "done", before: 150_000_000n, after: 50_000_000n });
+    expect(await worth(userId)).toEqual({ quota: 0, cash: "50" });
+  });
+
   test("commission is corrected, and paid from 100 yuan, with actor and reason in the ledger", async () => {
     const userId = await seedUser(world.db);
     const by = { userId, actorId: 7, reason: "对账" };

@@ -46,6 +46,8 @@ export interface CommissionChange {
   readonly kind: "commission-adjust" | "withdraw";
   /** A change, or the balance there should be; the latter becomes a change of the balance of that moment. */
   readonly micro: { readonly delta: bigint } | { readonly target: bigint };
+  /** What has to be left, because it is held. Only with `withdraw`; absent = nothing. */
+  readonly keepMicro?: bigint | undefined;
   /** User id of the actor. */
   readonly actorId: number;
   readonly reason: string;
@@ -55,10 +57,10 @@ export interface CommissionChange {
   readonly log?: LogNote | undefined;
 }
 
-/** `below_least`: less than may be withdrawn at once. Unit of `before` and `after`: millionths of a yuan. */
+/** `below_least`: less than may be withdrawn at once; `held`: less than `keepMicro` would be left. Unit of `before` and `after`: millionths of a yuan. */
 export type CommissionChanged =
   | { readonly outcome: "done"; readonly before: bigint; readonly after: bigint }
-  | { readonly outcome: "repeated" | "not_found" | "below_zero" | "below_least" | "too_large" };
+  | { readonly outcome: "repeated" | "not_found" | "below_zero" | "below_least" | "held" | "too_large" };
 
 /** What a registration brings to the new user and the inviter; once per new user, however often it is asked. */
 export interface SignupGifts {

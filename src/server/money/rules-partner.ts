@@ -205,6 +205,7 @@ export function changeCommission(
     return { outcome: "below_least" };
   const fault = balanceFault(before, after);
   if (fault) return { outcome: fault };
+  if (change.kind === "withdraw" && after < (change.keepMicro ?? 0n)) return { outcome: "held" };
   commission.micro = after;
   desk.changes.commissions.add(commission);
   const { kind, actorId, reason, log } = change;

@@ -8,6 +8,7 @@ import type { ChannelTables } from "./tables-channels.ts";
 import type { KeyTables } from "./tables-keys.ts";
 import type { NameTables } from "./tables-names.ts";
 import type { PaymentTables } from "./tables-payments.ts";
+import type { PayoutTables } from "./tables-payouts.ts";
 import type { PlanTables } from "./tables-plans.ts";
 import type { PriceTables } from "./tables-prices.ts";
 import type { StatementTables } from "./tables-statements.ts";
@@ -372,6 +373,7 @@ export interface Tables
     KeyTables,
     NameTables,
     PaymentTables,
+    PayoutTables,
     PlanTables,
     PriceTables,
     SignOnTables,

@@ -6,6 +6,7 @@ import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import { holdName } from "./names.ts";
 import { countRows } from "./page.ts";
+import { erasePayoutsOf } from "./payouts.ts";
 import { deleteSessionsOfUser } from "./sessions.ts";
 import { leaveTeams } from "./teams.ts";
 import { removeTokensOfUser } from "./tokens.ts";
@@ -74,6 +75,7 @@ export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: nu
   await deleteSessionsOfUser(tx, seen.id);
   await removeTokensOfUser(tx, seen.id, args.now);
   await leaveTeams(tx, seen.id);
+  await erasePayoutsOf(tx, seen.id);
   return true;
 }
 

@@ -11,6 +11,7 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { partnerApi } from "#contract/partner.ts";
 import { Friends } from "./friends.tsx";
+import { MyPayouts } from "./payouts.tsx";
 import "./partner.css";
 
 interface CopyLineProps {
@@ -62,13 +63,7 @@ function MyPlan() {
       </section>
       <section className="tg-card tg-section" aria-labelledby="tg-partner-balance">
         <h2 id="tg-partner-balance">邀请返现余额</h2>
-        <div className="tg-partner-sum">
-          {mine === undefined ? <span className="tg-bone" /> : `¥${mine.invite_balance || "0"}`}
-        </div>
-        <p className="tg-muted">
-          余额满 100 元可以提现。请联系管理员并提供用户名与收款方式，人工审核约需 24 小时，通过支付宝或 USDT
-          支付。
-        </p>
+        <MyPayouts />
       </section>
     </div>
   );

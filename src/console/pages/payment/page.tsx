@@ -8,11 +8,13 @@ import { withParams } from "#console/ui/table-state.ts";
 import { Events } from "./events.tsx";
 import { Instances } from "./instances.tsx";
 import { Orders } from "./orders.tsx";
+import { Payouts } from "./payouts.tsx";
 
 const TABS = [
   { key: "orders", label: "订单", children: <Orders name="payment-order" isInReview={false} /> },
   { key: "review", label: "待处理订单", children: <Orders name="payment-review" isInReview /> },
   { key: "events", label: "待处理通知", children: <Events /> },
+  { key: "payouts", label: "返现提现", children: <Payouts /> },
   { key: "instances", label: "支付渠道", children: <Instances /> },
 ];
 

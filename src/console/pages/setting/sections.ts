@@ -155,6 +155,8 @@ const operation: readonly Section[] = [
       PayCommissionPercent:
         "邀请的用户在线充值时，邀请人得到的返现：每美元额度按 0.5 元计，乘以此比例。已创建的订单不受改动影响。",
       PlanCommissionPercent: "邀请的用户购买套餐时，邀请人得到套餐价格的这一比例；退款时按比例收回。",
+      CommissionHoldDays:
+        "在线付款带来的返现满这些天后才可提现，其间退款从中收回；0 为不冻结。兑换码的返现不冻结。",
       ChatLink: "聊天页内嵌的网页；不会把令牌交给它。",
       PricingLink: "价格页内嵌的网页。",
       DocsLink: "文档页内嵌的网页。",

@@ -136,6 +136,11 @@ test("the released migrations are the ones that were released", () => {
         "5549e6e8d128cad57795674fee3fe0c9fd1a8174b89d2bda005a55911bdb03b4",
         "b590064ea8e55f75623aedaaed0dd7088fc73ff74180cfcca6065d2ae6fe1a43",
       ],
+      [
+        "0026-payouts",
+        "83a7780906b4fae1e0351dcf09d73a6f70eb06269d71dd8732cb16713b7b5644",
+        "15153b796367bc36edaa723016ae2f4e617550a60ba910d6de5ff2a5fffc840e",
+      ],
     ]
   `);
 });

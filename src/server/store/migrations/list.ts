@@ -24,6 +24,7 @@ import { keys } from "./0022-keys.ts";
 import { plans } from "./0023-plans.ts";
 import { statements } from "./0024-statements.ts";
 import { channelTimes } from "./0025-channel-times.ts";
+import { payouts } from "./0026-payouts.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   plans,
   statements,
   channelTimes,
+  payouts,
 ];

@@ -1,0 +1,135 @@
+// What the plan owes a user, what of it can be paid out now, and what was asked for.
+import { useQuery } from "@tanstack/react-query";
+import { Button, Form, Select } from "antd";
+import { useState } from "react";
+import { query, useCall } from "#console/base/call.ts";
+import { formatTime } from "#console/base/format.ts";
+import { toast } from "#console/base/toast.ts";
+import { AskDialog } from "#console/ui/ask-dialog.tsx";
+import { ConfirmButton } from "#console/ui/confirm-button.tsx";
+import { required } from "#console/ui/fields.ts";
+import { stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
+import { StatusTag } from "#console/ui/status-tag.tsx";
+import { FormState } from "#console/ui/table-states.tsx";
+import { TextField } from "#console/ui/text-field.tsx";
+import { PAYOUT_WAYS, type Payout, type PayoutDesk, type PayoutDraft, payoutApi } from "#contract/payout.ts";
+import { microOf } from "#contract/yuan.ts";
+import "./payouts.css";
+
+function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly onClose: () => void }) {
+  const [form] = Form.useForm<PayoutDraft>();
+  const way = Form.useWatch("way", form) ?? "alipay";
+  const ask = useCall(payoutApi.ask, {
+    invalidates: [payoutApi.desk],
+    onSuccess: () => {
+      toast.success("已提交，审核约需 24 小时");
+      onClose();
+    },
+  });
+  return (
+    <AskDialog
+      title="申请提现"
+      width={440}
+      okText="提交申请"
+      isBusy={ask.isPending}
+      onOk={form.submit}
+      onClose={onClose}
+    >
+      <Form<PayoutDraft>
+        form={form}
+        layout="vertical"
+        initialValues={{ amount: desk.available, way: "alipay", account: "", name: "" }}
+        onFinish={(body) => ask.mutate({ body })}
+      >
+        <TextField
+          name="amount"
+          label="金额"
+          prefix="¥"
+          inputMode="decimal"
+          rules={[required]}
+          extra={`不少于 ${desk.least} 元，现在最多 ${desk.available} 元。`}
+        />
+        <Form.Item name="way" label="收款方式">
+          <Select options={PAYOUT_WAYS.map((value) => ({ value, label: WAY_LABELS[value] }))} />
+        </Form.Item>
+        <TextField
+          name="account"
+          label={way === "alipay" ? "支付宝账号" : "收款地址"}
+          rules={[required]}
+          maxLength={120}
+          extra={way === "alipay" ? "手机号或邮箱。" : "请核对网络与地址，转出后无法追回。"}
+        />
+        <TextField name="name" label="收款人姓名" rules={[required]} maxLength={40} />
+      </Form>
+    </AskDialog>
+  );
+}
+
+function Asked({ row }: { readonly row: Payout }) {
+  const cancel = useCall(payoutApi.cancel, { invalidates: [payoutApi.desk] });
+  return (
+    <li className="tg-payout-line">
+      <StatusTag {...stateOf(row)} />
+      <strong>¥{row.amount}</strong>
+      <span className="tg-muted">
+        {WAY_LABELS[row.way]} {row.account}
+      </span>
+      <time className="tg-muted">{formatTime(row.created_at)}</time>
+      {row.note === "" ? null : <span className="tg-payout-note">{row.note}</span>}
+      {row.state === "requested" ? (
+        <ConfirmButton
+          question="撤回这笔提现申请？"
+          confirmText="撤回"
+          onConfirm={() => cancel.mutate({ params: { id: row.id } })}
+        >
+          撤回
+        </ConfirmButton>
+      ) : null}
+    </li>
+  );
+}
+
+function canAsk({ available, least, rows }: PayoutDesk): boolean {
+  const hasOpen = rows.some(({ state }) => state === "requested" || state === "paying");
+  return !hasOpen && (microOf(available) ?? 0n) >= (microOf(least) ?? 0n);
+}
+
+export function MyPayouts() {
+  const found = useQuery({ ...query(payoutApi.desk, {}), meta: { silent: true } });
+  const [isAsking, setAsking] = useState(false);
+  const desk = found.data;
+  if (desk === undefined && found.isError)
+    return <FormState error={found.error} onRetry={() => void found.refetch()} />;
+  return (
+    <>
+      <div className="tg-partner-sum">
+        {desk === undefined ? <span className="tg-bone" /> : `¥${desk.balance || "0"}`}
+      </div>
+      {desk === undefined || desk.held === "0" ? null : (
+        <p className="tg-muted">
+          其中 ¥{desk.held} 来自最近 {desk.hold_days} 天的在线付款，到期后可以提现；付款退款时相应收回。
+        </p>
+      )}
+      <p className="tg-muted">
+        余额满 100 元可以提现，人工审核约需 24 小时，通过支付宝或 USDT 支付。
+        {desk === undefined ? null : `现在可提现 ¥${desk.available}。`}
+      </p>
+      <Button
+        className="tg-payout-ask"
+        type="primary"
+        disabled={desk === undefined || !canAsk(desk)}
+        onClick={() => setAsking(true)}
+      >
+        申请提现
+      </Button>
+      {desk === undefined || desk.rows.length === 0 ? null : (
+        <ul className="tg-payout-lines" aria-label="提现申请">
+          {desk.rows.map((row) => (
+            <Asked key={row.id} row={row} />
+          ))}
+        </ul>
+      )}
+      {isAsking && desk !== undefined ? <AskForPayout desk={desk} onClose={() => setAsking(false)} /> : null}
+    </>
+  );
+}

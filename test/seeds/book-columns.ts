@@ -1,0 +1,32 @@
+// The columns of the tables of statements and payouts, kept equal to the store's types by the compiler.
+import type { Tables } from "#server/store/tables.ts";
+
+type Columns = { [Table in "statements" | "payouts"]: { [Column in keyof Tables[Table]]: true } };
+
+export const bookColumns: Columns = {
+  statements: {
+    id: true,
+    user_id: true,
+    month: true,
+    from_row: true,
+    to_row: true,
+    opening: true,
+    closing: true,
+    body: true,
+    trail_hash: true,
+    created_at: true,
+  },
+  payouts: {
+    id: true,
+    user_id: true,
+    micro: true,
+    way: true,
+    account_sealed: true,
+    name_sealed: true,
+    state: true,
+    note: true,
+    actor_id: true,
+    created_at: true,
+    decided_at: true,
+  },
+};
