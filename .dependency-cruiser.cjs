@@ -50,7 +50,7 @@ const UPSTREAM_LADDER = [
   ["realtime"],
 ];
 
-const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes"], ["app"], ["main"]];
+const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes-guest"], ["routes"], ["app"], ["main"]];
 
 const TESTS = "\\.test\\.tsx?$";
 

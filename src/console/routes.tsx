@@ -26,6 +26,7 @@ import { createBrowserRouter, type RouteObject } from "react-router";
 import { inTime } from "#console/base/chunk.ts";
 import { RouteFault } from "#console/ui/route-fault.tsx";
 import type { PageRow } from "#console/ui/shell/nav.ts";
+import { guestPages } from "./routes-guest.ts";
 
 const loadShell = async () => (await import("#console/ui/shell/shell.tsx")).Shell;
 
@@ -359,20 +360,6 @@ export const consolePages: readonly PageRow[] = [
     access: "user",
     load: async () => (await import("./pages/user/self.tsx")).SelfPage,
   },
-];
-
-/** Pages with the light frame; no console code is loaded for them. */
-const guestPages: readonly { readonly path: string; readonly load: () => Promise<ComponentType> }[] = [
-  { path: "/", load: async () => (await import("./pages/home.tsx")).HomePage },
-  { path: "/login", load: async () => (await import("./pages/login.tsx")).LoginPage },
-  { path: "/register", load: async () => (await import("./pages/register.tsx")).RegisterPage },
-  { path: "/reset", load: async () => (await import("./pages/reset.tsx")).ResetPage },
-  { path: "/user/reset", load: async () => (await import("./pages/reset-confirm.tsx")).ResetConfirmPage },
-  { path: "/oauth/github", load: async () => (await import("./pages/oauth-github.tsx")).OAuthGithubPage },
-  { path: "/oauth/:slug", load: async () => (await import("./pages/oauth-provider.tsx")).OAuthProviderPage },
-  { path: "/about", load: async () => (await import("./pages/about.tsx")).AboutPage },
-  { path: "/terms", load: async () => (await import("./pages/terms.tsx")).TermsPage },
-  { path: "*", load: async () => (await import("./pages/not-found.tsx")).NotFoundPage },
 ];
 
 function routeOf({

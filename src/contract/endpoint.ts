@@ -27,6 +27,8 @@ export interface Endpoint {
   readonly right?: TeamRight;
   /** Part of adding a second factor: open to accounts that have to, and without proof in a session that a recovery code began. */
   readonly enrols?: true;
+  /** The body carries a secret that no other site knows: a page of another host may send it, where the browser does not say that it is foreign. */
+  readonly keyed?: true;
   /** A public call whose handler receives the signed-in user, if there is one. */
   readonly identifies?: true;
   readonly params?: z.ZodObject;

@@ -7,6 +7,7 @@ import { booksApi } from "./books.ts";
 import { channelApi } from "./channel.ts";
 import { channelKeyApi } from "./channel-key.ts";
 import { factorApi, sessionApi, verifyApi } from "./factor.ts";
+import { firstRunApi } from "./first-run.ts";
 import { keySearchApi } from "./key-search.ts";
 import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
@@ -33,6 +34,7 @@ import { userTokenApi } from "./user-token.ts";
 export const api = {
   status: statusApi,
   auth: authApi,
+  firstRun: firstRunApi,
   oauth: oauthApi,
   signOn: signOnApi,
   loginProvider: loginProviderApi,

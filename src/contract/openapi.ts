@@ -18,6 +18,7 @@ export type ApiTable = Readonly<Record<string, Readonly<Record<string, Endpoint>
 const TAGS: Readonly<Record<string, string>> = {
   status: "公开信息",
   auth: "登录与注册",
+  firstRun: "首次启动",
   oauth: "第三方登录",
   signOn: "第三方登录",
   loginProvider: "登录服务",

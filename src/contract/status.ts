@@ -27,6 +27,8 @@ export const Status = z.object({
   password_login: z.boolean().default(true),
   register: z.boolean().default(true),
   default_password: z.boolean().default(false),
+  /** The address that the terminal printed still leads to the first run. */
+  first_run: z.boolean().default(false),
   /** Whose site passkeys are for; "" = the server has no name, so there are none. */
   passkey_rp_id: z.string().default(""),
   /** The login providers that are on. */

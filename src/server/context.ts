@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { type Actors, createActors } from "./accounts/actors.ts";
 import { createDefaultPassword, type DefaultPassword } from "./accounts/default-password.ts";
+import { createFirstRun, type FirstRunWay } from "./accounts/first-run.ts";
 import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
 import { noticeLetter } from "./accounts/letters.ts";
 import { createLogins, type Logins } from "./accounts/login.ts";
@@ -51,6 +52,8 @@ export interface Context extends Tools {
   /** How many sealed keys each user opens, and the record of it. */
   readonly reveals: Reveals;
   readonly defaultPassword: DefaultPassword;
+  /** The way to a password of one's own after the first start. */
+  readonly firstRun: FirstRunWay;
   readonly proxySigns: ProxySigns;
   /** Sends letters. */
   readonly mailer: Mailer;
@@ -209,6 +212,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     logins: createLogins({ db, secrets, limits, events }),
     reveals: createReveals({ db, clock, limits, events }),
     defaultPassword,
+    firstRun: createFirstRun({ db, secrets }),
     proxySigns: createProxySigns({ db, coord, events }),
     ...createPost({ config, db, clock, secrets, coord, limits, options, events, egress }, cleanup),
     startedAt: clock.seconds(),

@@ -10,6 +10,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/home_page_content
     POST /api/user/register
     POST /api/user/login
+    POST /api/first_run
     GET /api/user/logout
     GET /api/verification
     GET /api/reset_password

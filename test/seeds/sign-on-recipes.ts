@@ -1,8 +1,11 @@
 // Calls that succeed on the endpoints of login providers: at a service of OAuth 2 that lets everybody in.
+import { openFirstRun } from "#server/accounts/first-run.ts";
+import { findPasswordByUserId } from "#server/store/users.ts";
 import { asRoot } from "#test/worlds/app.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import { addProvider, beginAt, comeBackTo, freshSlug, SERVER } from "#test/worlds/sign-on-app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
+import { seedPassword } from "./seed.ts";
 
 let serial = 0;
 
@@ -42,6 +45,10 @@ export function signOnRecipes(set: SetOptions): Readonly<Record<string, Recipe>>
     return { browser, back: { code: `person-${serial}`, state } };
   }
   return {
+    "POST /api/first_run": async ({ app: { ctx } }) => {
+      await openFirstRun(ctx.secrets, ctx.db, (await findPasswordByUserId(ctx.db, 1)) ?? "");
+      return { body: { key: await ctx.firstRun.key(), password: seedPassword, server_address: SERVER } };
+    },
     "POST /api/oauth/:slug/begin": async (world) => ({
       path: `/api/oauth/${(await fresh(world)).slug}/begin`,
       body: {},

@@ -8,6 +8,7 @@ export const guestPages: readonly string[] = [
   "/",
   "/login",
   "/login?expired=true",
+  "/first-run#used-up",
   "/register?aff=AB12C",
   "/reset",
   "/user/reset?email=a%40b.com&token=1",

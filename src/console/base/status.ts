@@ -59,6 +59,11 @@ export async function refreshStatus(client: QueryClient): Promise<void> {
   await client.invalidateQueries({ queryKey: statusQuery.queryKey });
 }
 
+/** The status as it is now. */
+export function freshStatus(client: QueryClient): Promise<Status> {
+  return client.fetchQuery({ ...statusQuery, staleTime: 0 });
+}
+
 /** Takes the warning down after the password was changed: the server's own look at it may be a moment behind. */
 export function forgetDefaultPassword(client: QueryClient): void {
   client.setQueryData<Status>(

@@ -13,6 +13,7 @@ import { StoreError } from "#server/store/fault.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import { insertToken } from "#server/store/tokens.ts";
 import { countUsers, insertUser } from "#server/store/users.ts";
+import { openFirstRun } from "./first-run.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 
 /** Quota units that root starts with: $200 (requirements W2.2). */
@@ -110,6 +111,8 @@ async function createRoot(deps: Deps): Promise<FirstStart> {
     // A new installation asks its administrators for a second factor, after the days of grace (requirements I31).
     await saveOption(tx, "MfaRequiredFor", "staff");
     if (config.initialRootToken !== undefined) await insertPresetToken(deps, tx, id, config.initialRootToken);
+    // Whoever chose a password needs nobody to lead them to one.
+    if (first.origin !== "preset") await openFirstRun(secrets, tx, password);
     await saveOption(tx, PENDING_GRANT, String(id));
   });
   return { username: "root", ...first };

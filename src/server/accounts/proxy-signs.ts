@@ -17,15 +17,26 @@ export interface RequestOrigin {
 }
 
 /**
- * The sign that a request from this machine was forwarded by a proxy; undefined = none. By default nginx speaks HTTP/1.0 and sends the
- * address of its upstream as the Host.
+ * The sign that a request from this machine was forwarded by a proxy; undefined = none. By default nginx sends the address of its
+ * upstream as the Host, and speaks HTTP/1.0 before 1.29.7.
  */
 export function proxySign({ peer, httpVersion, header }: RequestOrigin): string | undefined {
   if (!isLoopback(peer)) return undefined;
   const found = FORWARDING_HEADERS.find((name) => header(name) !== undefined);
   if (found !== undefined) return `a header ${found}`;
   if (httpVersion === "1.0") return "a request of HTTP/1.0";
-  return isLocalHost(header("host") ?? "") ? undefined : "a Host that is not this machine's";
+  if (!isLocalHost(header("host") ?? "")) return "a Host that is not this machine's";
+  return isFromElsewhere(header) ? "a page of ours at an address that is not this machine's" : undefined;
+}
+
+/**
+ * Whether a browser has our page from another address than this machine's: a proxy that adds nothing and asks for this machine still
+ * passes on what browsers say. A page of another site is none of ours, and says so.
+ */
+function isFromElsewhere(header: RequestOrigin["header"]): boolean {
+  const origin = header("origin") ?? "";
+  if ((header("sec-fetch-site") ?? "same-origin") !== "same-origin") return false;
+  return /^https?:/.test(origin) && URL.canParse(origin) && !isLocalHost(new URL(origin).host);
 }
 
 export interface ProxySigns {

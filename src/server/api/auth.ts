@@ -89,6 +89,10 @@ async function isReachedThrough({ defaultPassword, proxySigns }: Context): Promi
 async function refuseShipped(ctx: Context, call: Call<typeof authApi.login>, user: UserRow): Promise<never> {
   ctx.events.loginFailed({ reason: "shipped", address: call.address });
   await auditRefusal(ctx, call, { via: "password", reason: "shipped password from afar", known: user });
+  if (await ctx.firstRun.isOpen())
+    throw faults.refused(
+      "超级管理员仍在使用默认密码，不能从这里登录。请打开服务器终端里打印的一次性设置地址（重新启动会再次打印），或在服务器上运行 npm run reset-password",
+    );
   throw faults.refused(
     (await isReachedThrough(ctx))
       ? "超级管理员仍在使用默认密码，而服务器前面有代理，默认密码已停用。请在服务器上运行 npm run reset-password 设置新密码"

@@ -16,15 +16,29 @@ function hostOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).host : undefined;
 }
 
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+/** What is known of the browser's call. */
+interface Visit {
+  /** The host that was asked for. */
+  readonly host: string;
+  /** ServerAddress; "" = none. */
+  readonly site: string;
+  readonly hasSession: boolean;
+}
+
 /**
  * Refuses calls that another site made a browser send (requirements Q2, A18, Z09). Only an Authorization header that signs
  * the call in by itself is no browser's ambient authority: beside a session cookie, or where no sign-in is needed, a browser
- * may have added it for a proxy that asks for a password. Throws: 403.
+ * may have added it for a proxy that asks for a password. A page of ServerAddress is ours, also where a proxy does not pass on the host
+ * that it was asked for. Throws: 403.
  */
 export function refuseCrossSite(
   endpoint: Endpoint,
   headers: Headers,
-  { host, hasSession }: { readonly host: string; readonly hasSession: boolean },
+  { host, site: ownSite, hasSession }: Visit,
 ): void {
   if (!changesState(endpoint)) return;
   if (headers.has("authorization") && !hasSession && endpoint.level !== "public") return;
@@ -39,7 +53,17 @@ export function refuseCrossSite(
   }
   const source = headers.get("origin") ?? headers.get("referer");
   if (source === null) refuseSilentBrowser(headers, hasSession);
-  else if (hostOf(source) !== host) throw faults.crossSite("origin or referer of another host");
+  else if (!isOurs(source, { host, site: ownSite }) && !isKeyed(endpoint, headers))
+    throw faults.crossSite("origin or referer of another host");
+}
+
+/** Whether it does not matter which page sends a call: before there is a ServerAddress no other page is known to be ours behind a proxy. */
+function isKeyed({ keyed }: Endpoint, headers: Headers): boolean {
+  return keyed === true && /^https?:/.test(headers.get("origin") ?? "");
+}
+
+function isOurs(source: string, { host, site }: Pick<Visit, "host" | "site">): boolean {
+  return hostOf(source) === host || (site !== "" && originOf(source) === originOf(site));
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Handlers } from "./call.ts";
 import { channelKey } from "./channel-keys.ts";
 import { channel } from "./channels.ts";
 import { factor } from "./factors.ts";
+import { firstRun } from "./first-run.ts";
 import { keySearch } from "./key-search.ts";
 import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
@@ -39,6 +40,7 @@ import { verify } from "./verify.ts";
 export const handlers = {
   status,
   auth,
+  firstRun,
   oauth,
   signOn,
   loginProvider,

@@ -157,7 +157,8 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
   const { client } = http.var;
   await limitAddress(ctx, "api", client.address);
   const hasSession = sessionHandle(http).id !== undefined;
-  refuseCrossSite(endpoint, http.req.raw.headers, { host: client.host, hasSession });
+  const site = ctx.options.get("ServerAddress");
+  refuseCrossSite(endpoint, http.req.raw.headers, { host: client.host, site, hasSession });
   if (endpoint.limit) await limitAddress(ctx, endpoint.limit, client.address);
   const actor = await admit(ctx, http, endpoint);
   refuseClosed(ctx, endpoint);

@@ -31,6 +31,7 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       password_login: options.get("PasswordLoginEnabled"),
       register: options.get("RegisterEnabled"),
       default_password: defaultPassword.isInUse(),
+      first_run: await ctx.firstRun.isOpen(),
       pricing_link: options.get("PricingLink"),
       docs_link: options.get("DocsLink"),
       cheap_link: options.get("CheapLink"),

@@ -13,8 +13,15 @@ function urlOf(address: Address): string {
   return `http://${host}:${address.port}`;
 }
 
-/** The lines printed once when the server is ready. */
-export function banner(ctx: Context, address: Address): string {
+/** The address that leads to the first run, as this machine reaches it; behind `#` no server or proxy sees the key. */
+function firstRunAddress(ctx: Context, address: Address, key: string): string {
+  const named = ctx.options.get("ServerAddress");
+  const site = named === "" ? urlOf(address).replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//127.0.0.1") : named;
+  return `${site}/first-run#${key}`;
+}
+
+/** The lines printed once when the server is ready. `firstRunKey` = the first run is still open. */
+export function banner(ctx: Context, address: Address, firstRunKey?: string): string {
   const { config, masterKey } = ctx;
   const data = config.databaseUrl === undefined ? `SQLite in ${config.dataDir}` : "PostgreSQL";
   const lines = [`Tollgate ${ctx.version} is listening on ${urlOf(address)}`, `Data: ${data}`];
@@ -24,6 +31,11 @@ export function banner(ctx: Context, address: Address): string {
   if (isSiteUnnamed(ctx))
     lines.push(
       "The human check is on, but ServerAddress is empty: registrations, letters and deletions of accounts are refused until it is set",
+    );
+  if (firstRunKey !== undefined)
+    lines.push(
+      `Set it up in a browser, once: ${firstRunAddress(ctx, address, firstRunKey)}`,
+      "(under another name or address of this server it leads there too; it closes when a password is set)",
     );
   return lines.join("\n");
 }

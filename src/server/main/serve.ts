@@ -151,6 +151,6 @@ async function start(): Promise<void> {
   startJobs(ctx);
   startHeartbeat();
   await startWatchdog(ctx.store);
-  if (isSpokesman()) say(banner(ctx, server.address()));
+  if (isSpokesman()) say(banner(ctx, server.address(), await ctx.firstRun.key()));
   await ctx.defaultPassword.check();
 }

@@ -32,6 +32,16 @@ export async function replaceOption(db: Db, key: string, from: string, to: strin
     .execute();
 }
 
+/** Removes an option that still has this value. Returns whether it had. */
+export async function removeOption(db: Db, key: string, value: string): Promise<boolean> {
+  const result = await db
+    .deleteFrom("options")
+    .where("key", "=", key)
+    .where("value", "=", value)
+    .executeTakeFirst();
+  return result.numDeletedRows === 1n;
+}
+
 /** Writes an option, new or not. */
 export async function saveOption(db: Db, key: string, value: string): Promise<void> {
   await db

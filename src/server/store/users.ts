@@ -117,6 +117,11 @@ export function findMailableUser(db: Db, role: number, status: number): Promise<
     .executeTakeFirst();
 }
 
+/** The oldest user of a role. */
+export function findFirstOfRole(db: Db, role: number): Promise<UserRow | undefined> {
+  return reading(db).where("role", "=", role).orderBy("id").limit(1).executeTakeFirst();
+}
+
 /** Whether an enabled user of a role has chosen to come in with this identity too. */
 export async function hasExternalLogin(
   db: Db,

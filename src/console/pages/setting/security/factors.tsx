@@ -1,16 +1,14 @@
 // The second factors of the own account: authenticator app, passkeys, recovery codes.
 import { KeyOutlined, MobileOutlined, SafetyOutlined } from "@ant-design/icons";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
 import { type ReactNode, useState } from "react";
-import { call, invalidate, useCall } from "#console/base/call.ts";
-import { faultText } from "#console/base/faults.ts";
+import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
-import { canUsePasskeys, createPasskey } from "#console/base/passkey.ts";
+import { canUsePasskeys } from "#console/base/passkey.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
-import { describePlace } from "#console/base/words.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
+import { useNewPasskey } from "#console/ui/new-passkey.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { type FactorState, factorApi } from "#contract/factor.ts";
 import { RecoveryDialog } from "./recovery-dialog.tsx";
@@ -36,26 +34,6 @@ function Way({ icon, name, state, children }: WayProps) {
       {children}
     </li>
   );
-}
-
-/** Adds a passkey; the page knows what browser and system it is made in. */
-function useNewPasskey(onCodes: (codes: readonly string[]) => void) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: async () => {
-      const options = await call(factorApi.beginPasskey, {});
-      const credential = await createPasskey(options);
-      const name = describePlace(navigator.userAgent);
-      return call(factorApi.finishPasskey, { body: { name, credential } });
-    },
-    meta: { silent: true },
-    onSuccess: ({ recovery_codes }) => {
-      void invalidate(client, [factorApi.state]);
-      toast.success("通行密钥已添加！");
-      if (recovery_codes.length > 0) onCodes(recovery_codes);
-    },
-    onError: (error) => toast.error(faultText(error)),
-  });
 }
 
 function PasskeyRow({ passkey }: { readonly passkey: FactorState["passkeys"][number] }) {
@@ -160,7 +138,9 @@ function Recovery({
 export function Factors({ state }: { readonly state: FactorState }) {
   const [isAdding, setAdding] = useState(false);
   const [codes, setCodes] = useState<readonly string[]>();
-  const add = useNewPasskey(setCodes);
+  const add = useNewPasskey((made) => {
+    if (made.length > 0) setCodes(made);
+  });
   const rpId = useStatus()?.passkey_rp_id ?? "";
   const hasAny = state.totp_created_at > 0 || state.passkeys.length > 0;
   const isPossible = state.passkeys_possible && canUsePasskeys(rpId);

@@ -1,0 +1,28 @@
+// The first run in the browser, opened by an address that the terminal prints (requirements I39).
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { LoginUser } from "./factor.ts";
+import { Password } from "./user.ts";
+
+/** The super administrator's own password and the address of the server, with the key of the one-time address. */
+export const FirstRun = z.object({
+  key: z.string().trim().min(1, "请用终端里打印的完整地址打开本页").max(200),
+  password: Password,
+  /** As browsers reach the server; "" = as before. */
+  server_address: z.string().trim().max(2_000).default(""),
+});
+export type FirstRun = z.output<typeof FirstRun>;
+
+export const firstRunApi = {
+  finish: endpoint({
+    method: "POST",
+    path: "/api/first_run",
+    level: "public",
+    limit: "critical",
+    keyed: true,
+    summary:
+      "首次启动：用终端打印的一次性地址里的密钥设置超级管理员密码与服务器地址，并登录；设置过密码后关闭",
+    body: FirstRun,
+    data: LoginUser,
+  }),
+};
