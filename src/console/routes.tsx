@@ -302,6 +302,18 @@ export const consolePages: readonly PageRow[] = [
     load: async () => (await import("./pages/user/new-form.tsx")).NewUserPage,
   },
   {
+    path: "/user/invitation",
+    title: "邀请",
+    access: "admin",
+    parent: "/user",
+    load: async () => (await import("./pages/user/invitations.tsx")).InvitationsPage,
+  },
+  ...formPages("邀请", {
+    access: "admin",
+    parent: "/user/invitation",
+    load: async () => (await import("./pages/user/invitation-form.tsx")).NewInvitationPage,
+  }).slice(0, 1),
+  {
     path: "/user/edit/:id",
     title: "编辑用户",
     access: "admin",

@@ -45,6 +45,8 @@ export const Registration = z.object({
   email: optionalText,
   verification_code: optionalText,
   aff_code: optionalText,
+  /** The code of an invitation; needed where registration is by invitation only. */
+  invitation: optionalText,
 });
 export type Registration = z.output<typeof Registration>;
 

@@ -8,6 +8,7 @@ import { channelApi } from "./channel.ts";
 import { channelKeyApi } from "./channel-key.ts";
 import { factorApi, sessionApi, verifyApi } from "./factor.ts";
 import { firstRunApi } from "./first-run.ts";
+import { invitationApi } from "./invitation.ts";
 import { keySearchApi } from "./key-search.ts";
 import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
@@ -44,6 +45,7 @@ export const api = {
   user: userApi,
   account: accountApi,
   userAdmin: userAdminApi,
+  invitation: invitationApi,
   token: tokenApi,
   userToken: userTokenApi,
   team: teamApi,

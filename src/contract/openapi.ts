@@ -19,6 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
   status: "公开信息",
   auth: "登录与注册",
   firstRun: "首次启动",
+  invitation: "邀请",
   oauth: "第三方登录",
   signOn: "第三方登录",
   loginProvider: "登录服务",

@@ -214,6 +214,7 @@ export const optionTable = {
   PasswordLoginEnabled: row({ ...on, tab: "system", label: "允许通过密码进行登录" }),
   PasswordRegisterEnabled: row({ ...on, tab: "system", label: "允许通过密码进行注册" }),
   RegisterEnabled: row({ ...on, tab: "system", label: "允许新用户注册" }),
+  InvitationRequiredEnabled: row({ ...off, tab: "system", label: "仅限受邀注册" }),
   EmailVerificationEnabled: row({ ...off, tab: "system", label: "通过密码注册时需要进行邮箱验证" }),
   EmailDomainRestrictionEnabled: row({ ...off, tab: "system", label: "启用邮箱域名白名单" }),
   EmailDomainWhitelist: row({
@@ -246,7 +247,6 @@ export const optionTable = {
   SMTPFrom: row({ ...noText, tab: "system", label: "SMTP 发送者邮箱", root: true }),
   SMTPToken: row({ ...secret, tab: "system", label: "SMTP 访问凭证" }),
   ServerAddress: row({ ...noUrl, tab: "system", label: "服务器地址", root: true }),
-
   OutboundProxy: row({ ...secret, tab: "system", label: "出站代理" }),
   MfaRequiredFor: row({
     schema: z.enum(["none", "staff", "all"], "须为 none、staff 或 all"),

@@ -26,6 +26,8 @@ export const Status = z.object({
   theme: z.string().default("default"),
   password_login: z.boolean().default(true),
   register: z.boolean().default(true),
+  /** Whoever has an invitation may register. */
+  register_invited: z.boolean().default(true),
   default_password: z.boolean().default(false),
   /** The address that the terminal printed still leads to the first run. */
   first_run: z.boolean().default(false),

@@ -226,6 +226,7 @@ describe("every option", () => {
     CommissionHoldDays: "src/server/api/payouts.test.ts",
     PasswordRegisterEnabled: "src/server/api/register.test.ts",
     RegisterEnabled: "src/server/api/register.test.ts",
+    InvitationRequiredEnabled: "src/server/api/invitations.test.ts",
     EmailVerificationEnabled: "src/server/api/register.test.ts",
     EmailDomainRestrictionEnabled: "src/server/api/register.test.ts",
     EmailDomainWhitelist: "src/server/api/register.test.ts",

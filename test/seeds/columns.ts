@@ -2,6 +2,7 @@
 
 import type { Tables } from "#server/store/tables.ts";
 import { bookColumns } from "./book-columns.ts";
+import { invitationColumns } from "./invitation-columns.ts";
 import { paymentColumns } from "./payment-columns.ts";
 import { teamColumns } from "./team-columns.ts";
 
@@ -373,6 +374,7 @@ export const COLUMNS: ColumnsOf = {
   limit_windows: LIMIT_WINDOWS,
   login_providers: LOGIN_PROVIDERS,
   identities: IDENTITIES,
+  ...invitationColumns,
   ...teamColumns,
   ...bookColumns,
   alert_targets: ALERT_TARGETS,

@@ -48,6 +48,7 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   PasswordLoginEnabled: "flag",
   PasswordRegisterEnabled: "flag",
   RegisterEnabled: "flag",
+  InvitationRequiredEnabled: "flag",
   EmailVerificationEnabled: "flag",
   EmailDomainRestrictionEnabled: "flag",
   EmailDomainWhitelist: "domains",

@@ -11,6 +11,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/register
     POST /api/user/login
     POST /api/first_run
+    POST /api/invitation/look
     GET /api/user/logout
     GET /api/verification
     GET /api/reset_password
@@ -114,6 +115,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user
     PUT /api/user
     POST /api/user/manage
+    GET /api/invitation
+    POST /api/invitation
+    DELETE /api/invitation/:id
     DELETE /api/user/:id
     POST /api/user/withdrawal
     POST /api/user/factor/reset

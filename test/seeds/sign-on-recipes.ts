@@ -1,4 +1,5 @@
-// Calls that succeed on the endpoints of login providers: at a service of OAuth 2 that lets everybody in.
+// Calls that succeed on the endpoints of login providers (at a service of OAuth 2 that lets everybody in), of the first run and of
+// invitations.
 import { openFirstRun } from "#server/accounts/first-run.ts";
 import { findPasswordByUserId } from "#server/store/users.ts";
 import { asRoot } from "#test/worlds/app.ts";
@@ -32,6 +33,10 @@ type SetOptions = (
   values: Readonly<Record<"ServerAddress" | "RegisterEnabled", string>>,
 ) => Promise<void>;
 
+async function invited({ app }: FuzzWorld): Promise<{ id: number; code: string }> {
+  return (await app.call(asRoot, "POST", "/api/invitation/", {})).data;
+}
+
 export function signOnRecipes(set: SetOptions): Readonly<Record<string, Recipe>> {
   async function fresh(world: FuzzWorld): Promise<{ id: number; slug: string; name: string }> {
     await set(world, { ServerAddress: SERVER, RegisterEnabled: "true" });
@@ -49,6 +54,9 @@ export function signOnRecipes(set: SetOptions): Readonly<Record<string, Recipe>>
       await openFirstRun(ctx.secrets, ctx.db, (await findPasswordByUserId(ctx.db, 1)) ?? "");
       return { body: { key: await ctx.firstRun.key(), password: seedPassword, server_address: SERVER } };
     },
+    "POST /api/invitation/": () => ({ body: { group: "vip", quota: 5, max_uses: 2 } }),
+    "DELETE /api/invitation/:id": async (world) => ({ path: `/api/invitation/${(await invited(world)).id}` }),
+    "POST /api/invitation/look": async (world) => ({ body: { code: (await invited(world)).code } }),
     "POST /api/oauth/:slug/begin": async (world) => ({
       path: `/api/oauth/${(await fresh(world)).slug}/begin`,
       body: {},

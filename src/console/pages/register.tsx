@@ -1,8 +1,11 @@
 // Registration: names, password twice, e-mail and code where the operator asks for them, and the human check.
+import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { z } from "zod";
-import { useCall } from "#console/base/call.ts";
+import { query, useCall } from "#console/base/call.ts";
+import { faultText } from "#console/base/faults.ts";
+import { formatTime } from "#console/base/format.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
 import { readStored, writeStored } from "#console/base/storage.ts";
 import { toast } from "#console/base/toast.ts";
@@ -12,6 +15,7 @@ import { GuestCard } from "#console/ui/guest-card.tsx";
 import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { PlainForm } from "#console/ui/plain-form.tsx";
 import { authApi, RequiredEmail } from "#contract/auth.ts";
+import { invitationApi } from "#contract/invitation.ts";
 import { Username } from "#contract/name.ts";
 import { Password } from "#contract/user.ts";
 
@@ -54,7 +58,36 @@ function useAffCode(): void {
   }, [code]);
 }
 
-function useRegister(check: HumanCheck) {
+/** The invitation of the address, behind `#`, which no server logs; "" = none. */
+function useInvitation() {
+  const { hash } = useLocation();
+  const code = hash.startsWith(MARK) ? hash.slice(MARK.length) : "";
+  const found = useQuery({
+    ...query(invitationApi.look, { body: { code } }),
+    enabled: code !== "",
+    retry: false,
+    gcTime: 0,
+    meta: { silent: true },
+  });
+  return { code, found };
+}
+
+const MARK = "#invite=";
+
+function Invited({ code, found }: ReturnType<typeof useInvitation>) {
+  if (code === "") return null;
+  if (found.isError) return <Callout tone="bad">{faultText(found.error)}</Callout>;
+  if (found.data === undefined) return null;
+  const { inviter, expires_at, needs_email } = found.data;
+  return (
+    <Callout tone="info">
+      {inviter} 邀请您注册，有效至 {formatTime(expires_at)}。
+      {needs_email ? "请填写收到邀请的邮箱并验证。" : ""}
+    </Callout>
+  );
+}
+
+function useRegister(check: HumanCheck, invitation: string) {
   const navigate = useNavigate();
   const register = useCall(authApi.register, {
     onSuccess: () => {
@@ -65,7 +98,10 @@ function useRegister(check: HumanCheck) {
   const submit = (values: Values) => {
     const turnstile = check.take();
     if (turnstile === undefined) return;
-    register.mutate({ query: { turnstile }, body: { ...values, aff_code: readStored("aff") ?? "" } });
+    register.mutate({
+      query: { turnstile },
+      body: { ...values, aff_code: readStored("aff") ?? "", invitation },
+    });
   };
   return { submit, isPending: register.isPending };
 }
@@ -75,9 +111,11 @@ export function RegisterPage() {
   const name = useSystemName();
   const status = useStatus();
   const check = useHumanCheck();
-  const register = useRegister(check);
-  const isClosed = status?.register === false;
-  const isVerified = status?.email_verification === true;
+  const invitation = useInvitation();
+  const register = useRegister(check, invitation.code);
+  const isInvited = invitation.code !== "" && status?.register_invited !== false;
+  const isClosed = !isInvited && status?.register === false;
+  const isVerified = status?.email_verification === true || invitation.found.data?.needs_email === true;
   return (
     <GuestCard
       title="注册"
@@ -88,7 +126,13 @@ export function RegisterPage() {
         </span>
       }
     >
-      {isClosed ? <Callout tone="info">管理员关闭了新用户注册</Callout> : null}
+      {isClosed ? (
+        <Callout tone="info">
+          {status.register_invited ? "当前仅限受邀注册，请使用收到的邀请链接" : "管理员关闭了新用户注册"}
+        </Callout>
+      ) : (
+        <Invited {...invitation} />
+      )}
       <PlainForm<Values>
         schema={isVerified ? VerifiedForms : PlainForms}
         initial={EMPTY}

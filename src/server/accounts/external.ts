@@ -16,6 +16,7 @@ import {
 } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
+import { refuseUninvited } from "./invitations.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -102,6 +103,7 @@ function mayAdopt({ options }: ExternalTools, { email }: Person, user: UserRow):
 
 async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
+  refuseUninvited(tools);
   const isAddressFree = (await findUserByMailbox(tools.db, person.email)) === undefined;
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     // An address of another account stays there, whatever a profile says; so does one that is taken meanwhile.

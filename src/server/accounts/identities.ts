@@ -139,7 +139,8 @@ function identityOf({ clock }: ExternalTools, { provider, person }: Vouched, use
 function mayJoin({ options }: ExternalTools, vouched: Vouched): boolean {
   const { sign_up } = vouched.provider.settings;
   if (sign_up === "domain" && (provedEmail(vouched) !== "" || vouched.person.isMember === true)) return true;
-  return sign_up !== "never" && options.get("RegisterEnabled");
+  const isOpen = options.get("RegisterEnabled") && !options.get("InvitationRequiredEnabled");
+  return sign_up !== "never" && isOpen;
 }
 
 async function signUp(tools: ExternalTools, vouched: Vouched, arrival: Arrival): Promise<UserRow> {

@@ -40,6 +40,10 @@ export interface NewAccount {
   readonly wechatId: string;
   /** The inviter's code; an unknown one counts as none. */
   readonly affCode: string;
+  /** Absent = `default`. */
+  readonly group?: string;
+  /** What its invitation brings, beside the gifts of a registration. Unit: quota. */
+  readonly gift?: number;
 }
 
 /** Checked in the transaction of the insert; false = roll back. */
@@ -75,14 +79,14 @@ export async function createAccount(
       github_id: account.githubId,
       wechat_id: account.wechatId,
       access_token_hash: null,
-      group: "default",
+      group: account.group ?? "default",
       // Made below: a taken code would roll back the account.
       aff_code: "",
       inviter_id: inviterId,
       created_at: tools.clock.seconds(),
     });
     const isFirst = await noteWelcomed(tx, identityHashes(tools, account));
-    const promised = await promiseSignup(tools, tx, { userId, inviterId, isFirst });
+    const promised = await promiseSignup(tools, tx, { userId, inviterId, isFirst, gift: account.gift ?? 0 });
     await after(tx, { id: userId, username: account.username });
     return promised;
   });

@@ -4,14 +4,23 @@ import { Email, type Registration } from "#contract/auth.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
+import type { InvitationRow } from "#server/store/invitations.ts";
 import { findNameHolder } from "#server/store/names.ts";
 import type { Tools } from "#server/tools.ts";
 import { redeemCode, tryCode } from "./codes.ts";
+import { spendInvitation } from "./invitations.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import { isTooCommon } from "./password.ts";
 import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
 
 export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
+
+interface RegisterParts {
+  /** What it is made by; it is used up with the insert. */
+  readonly invitation: InvitationRow | undefined;
+  before(tx: Tools["db"]): Promise<void>;
+  readonly after: AfterInsert;
+}
 
 /**
  * Makes an account and returns its id. Both parts run in the transaction of the insert, before and after it, and roll it back by
@@ -20,12 +29,14 @@ export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "opti
 export async function register(
   tools: RegisterTools,
   draft: Registration,
-  { before, after }: { before(tx: Tools["db"]): Promise<void>; after: AfterInsert },
+  { invitation, before, after }: RegisterParts,
 ): Promise<number> {
   const { username, password, verification_code: code } = draft;
   if (isTooCommon(password, [username, tools.options.get("SystemName")]))
     throw faults.refused("这个密码太容易被猜到，请换一个");
-  const email = tools.options.get("EmailVerificationEnabled") ? provenAddress(draft) : "";
+  const bound = invitation?.email ?? "";
+  const email = bound !== "" || tools.options.get("EmailVerificationEnabled") ? provenAddress(draft) : "";
+  if (bound !== "" && bound !== email) throw faults.refused("这个邀请只能由受邀的邮箱使用");
   const ref = codeRef(email, 0);
   // Checked before the hash is made, which is expensive; taken only together with the insert.
   if (email !== "" && !(await tryCode(tools, ref, code))) throw codeWrong();
@@ -37,9 +48,11 @@ export async function register(
     githubId: "",
     wechatId: "",
     affCode: draft.aff_code,
+    ...(invitation && { group: invitation.group, gift: invitation.quota }),
   };
   const takeProofs = async (tx: Tools["db"]) => {
     if (email !== "" && (await redeemCode(tools, tx, ref, code)) === undefined) return false;
+    if (invitation) await spendInvitation(tools, tx, invitation);
     await before(tx);
     return true;
   };

@@ -115,12 +115,15 @@ describe.each(databases)("the audit log on $name", (database) => {
     const code = (await app.call(admin.who, "GET", "/api/redemption/?size=1")).data[0];
     await app.call(admin.who, "POST", "/api/channel/", { ...CHANNEL, base_url: upstream.url });
     const channel = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
+    const invitation = (await app.call(admin.who, "POST", "/api/invitation/", {})).data;
     const writes: Record<string, object | undefined> = {
       "POST /api/user/": { username: "newcomer", password: "river-stone-42", display_name: "x" },
       "PUT /api/user/": { id: user.id, display_name: "renamed" },
       "POST /api/user/factor/reset": { id: user.id, reason: "lost" },
       "POST /api/user/manage": { username: "subject", action: "disable" },
       "DELETE /api/user/:id": undefined,
+      "POST /api/invitation/": { quota: 5 },
+      "DELETE /api/invitation/:id": undefined,
       "POST /api/redemption/": { name: "more", quota: 5, count: 2 },
       "PUT /api/redemption/": { id: code.id, name: "renamed", quota: 6 },
       "DELETE /api/redemption/:id": undefined,
@@ -140,7 +143,12 @@ describe.each(databases)("the audit log on $name", (database) => {
       "DELETE /api/log/": undefined,
       "PUT /api/option/": { key: "Notice", value: "x" },
     };
-    const ids: Record<string, number> = { user: gone.id, redemption: code.id, channel: channel.id };
+    const ids: Record<string, number> = {
+      user: gone.id,
+      invitation: invitation.id,
+      redemption: code.id,
+      channel: channel.id,
+    };
     const endpoints = Object.values(api)
       .flatMap((resource) => Object.values<Endpoint>(resource))
       .filter(

@@ -2,6 +2,7 @@
 import type { authApi } from "#contract/auth.ts";
 import { isShippedFromAfar } from "#server/accounts/default-password.ts";
 import { grantCredit, takeCredit } from "#server/accounts/human.ts";
+import { admitVisitor } from "#server/accounts/invitations.ts";
 import { register } from "#server/accounts/register.ts";
 import { sendCode } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
@@ -52,11 +53,13 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
 
   async register(ctx, call) {
     const { body, address, session, onCredit } = call;
+    const invitation = await admitVisitor(ctx, body.invitation);
     const userId = await register(ctx, body, {
+      invitation,
       before: async (tx) => {
         if (onCredit) await takeCredit(ctx, tx, session.browserId);
       },
-      after: registering(ctx, call, "password"),
+      after: registering(ctx, call, "password", invitation && { invitation: invitation.id }),
     });
     ctx.events.accountCreated({ userId, via: "password", address });
     return null;

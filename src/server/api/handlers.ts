@@ -10,6 +10,7 @@ import { channelKey } from "./channel-keys.ts";
 import { channel } from "./channels.ts";
 import { factor } from "./factors.ts";
 import { firstRun } from "./first-run.ts";
+import { invitation } from "./invitations.ts";
 import { keySearch } from "./key-search.ts";
 import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
@@ -50,6 +51,7 @@ export const handlers = {
   user,
   account,
   userAdmin,
+  invitation,
   redemption,
   payment,
   paymentAdmin,

@@ -181,13 +181,14 @@ export function registering(
   ctx: Context,
   { address, requestId }: Pick<LoginCall, "address" | "requestId">,
   via: Via,
+  more: Readonly<Record<string, unknown>> = {},
 ) {
   return (tx: Db, user: ActCall["actor"]) =>
     audit(
       ctx,
       tx,
       { actor: user, address, requestId },
-      { action: "auth.register", target: user.id, detail: { via } },
+      { action: "auth.register", target: user.id, detail: { via, ...more } },
     );
 }
 

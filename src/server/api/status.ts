@@ -29,7 +29,9 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       display_in_currency: options.get("DisplayInCurrencyEnabled"),
       theme: options.get("Theme"),
       password_login: options.get("PasswordLoginEnabled"),
-      register: options.get("RegisterEnabled"),
+      // By invitation only is closed to whoever has none.
+      register: options.get("RegisterEnabled") && !options.get("InvitationRequiredEnabled"),
+      register_invited: options.get("RegisterEnabled") && options.get("PasswordRegisterEnabled"),
       default_password: defaultPassword.isInUse(),
       first_run: await ctx.firstRun.isOpen(),
       pricing_link: options.get("PricingLink"),

@@ -20,6 +20,16 @@ export interface SignupParts {
 /** Promises read at once. */
 const PAGE = 500;
 
+interface NewUser {
+  readonly userId: number;
+  /** 0 = nobody. */
+  readonly inviterId: number;
+  /** false = whoever it is has had the gifts of a registration before. */
+  readonly isFirst?: boolean;
+  /** What an administrator's invitation brings; it counts uses itself. Unit: quota. */
+  readonly gift?: number;
+}
+
 /**
  * Promises a new account its gifts, in the transaction `tx` that inserts it: the quota for new users, and with an inviter the
  * gifts for both. `inviterId` 0 = no inviter. The amounts are those of the options now; 0 for a user who had them before.
@@ -27,12 +37,12 @@ const PAGE = 500;
 export async function promiseSignup(
   { options }: Pick<SignupParts, "options">,
   tx: Db,
-  { userId, inviterId, isFirst = true }: { userId: number; inviterId: number; isFirst?: boolean },
+  { userId, inviterId, isFirst = true, gift = 0 }: NewUser,
 ): Promise<SignupRow> {
   const promise = {
     user_id: userId,
     inviter_id: inviterId,
-    for_new_user: isFirst ? options.get("QuotaForNewUser") : 0,
+    for_new_user: (isFirst ? options.get("QuotaForNewUser") : 0) + gift,
     for_invitee: isFirst ? options.get("QuotaForInvitee") : 0,
     for_inviter: isFirst ? options.get("QuotaForInviter") : 0,
   };

@@ -35,7 +35,28 @@ export interface IdentitiesTable {
   last_login_at: number;
 }
 
+/** A link that makes accounts (requirements I38). */
+export interface InvitationsTable {
+  id: Generated<number>;
+  code_hash: string;
+  /** The address that whoever comes must prove; "" = none. */
+  email: string;
+  /** Of the new account. */
+  group: string;
+  /** What the new account is given, in quota units. */
+  quota: number;
+  max_uses: number;
+  used: number;
+  created_by: number;
+  created_at: number;
+  /** Seconds. */
+  expires_at: number;
+  /** Seconds; 0 = it was not taken back. */
+  revoked_at: number;
+}
+
 export interface SignOnTables {
+  invitations: InvitationsTable;
   login_providers: LoginProvidersTable;
   identities: IdentitiesTable;
 }

@@ -39,6 +39,8 @@ const system: readonly Section[] = [
       PasswordLoginEnabled: "关闭后只能通过第三方登录；至少要留一种超级管理员能用的方式。",
       RegisterEnabled: "关闭后任何方式都不能注册新账户，已有账户不受影响。",
       PasswordRegisterEnabled: "关闭后新账户只能通过 GitHub 或微信产生。",
+      InvitationRequiredEnabled:
+        "打开后须用管理员在“用户 → 邀请”中创建的链接注册；登录服务按邮箱域名放行的人不受影响。",
       TeamCreateEnabled: "关闭后只有管理员能创建团队，已有团队不受影响。",
       EmailVerificationEnabled: "注册时须填写邮件里的验证码，须先在下面配置 SMTP 的服务器与发件地址。",
     }),

@@ -10,6 +10,7 @@ import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
@@ -137,6 +138,12 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
 }
 
 const add = <AddLink to="/user/add" text="添加新的用户" />;
+const ways = (
+  <>
+    <LinkButton to="/user/invitation">邀请</LinkButton>
+    {add}
+  </>
+);
 
 export function UserListPage() {
   const { setEnabled, remove, isBusy } = useManage();
@@ -144,7 +151,7 @@ export function UserListPage() {
   const [paid, setPaid] = useState<User>();
   const actions = useActions({ setEnabled, setPaid, setDoomed });
   return (
-    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={add}>
+    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={ways}>
       <ResourceTable<User>
         name="user"
         label="用户列表"

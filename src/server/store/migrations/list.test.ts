@@ -141,6 +141,11 @@ test("the released migrations are the ones that were released", () => {
         "83a7780906b4fae1e0351dcf09d73a6f70eb06269d71dd8732cb16713b7b5644",
         "15153b796367bc36edaa723016ae2f4e617550a60ba910d6de5ff2a5fffc840e",
       ],
+      [
+        "0027-invitations",
+        "0834e1f77bf3b49e8ecff977ad404549f0f3b81882b7cbf62eb05bee17082f0f",
+        "0cefd67f8cf1eee4c497c38b7c23e5810f519c2cf93d3752dac00e2b6acff6ae",
+      ],
     ]
   `);
 });

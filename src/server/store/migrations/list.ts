@@ -25,6 +25,7 @@ import { plans } from "./0023-plans.ts";
 import { statements } from "./0024-statements.ts";
 import { channelTimes } from "./0025-channel-times.ts";
 import { payouts } from "./0026-payouts.ts";
+import { invitations } from "./0027-invitations.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   statements,
   channelTimes,
   payouts,
+  invitations,
 ];
