@@ -72,6 +72,7 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   await guest.page.getByRole("heading", { name: "团队令牌" }).waitFor();
   await guest.page.getByRole("link", { name: "添加新的令牌" }).first().click();
   await guest.page.waitForURL(/\/token\/add/);
+  await guest.page.getByText("实际使用受团队钱包剩余额度限制").waitFor();
   await guest.page.getByRole("textbox", { name: "名称" }).fill("评测");
   await guest.page.getByRole("button", { name: /^提\s?交$/ }).click();
   await guest.page.waitForURL(/\/token\?team=/);
@@ -96,6 +97,24 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   for (const name of [/^转\s?入$/, /^转\s?出$/, "邀请成员", "上限", "角色", "移出", "解散团队"])
     expect(await guest.page.getByRole("button", { name }).count()).toBe(0);
   expect(await guest.page.getByRole("link", { name: "团队令牌" }).count()).toBe(0);
+  // A link that nobody used yet is listed, and taken back.
+  await page.goto("/team/1?tab=invitation");
+  await page.getByText("没有可用的邀请").waitFor();
+  await invite(/^只读/);
+  await page.getByText("0 / 1").waitFor();
+  await screenshot(page, "team-invitations");
+  await page.getByRole("button", { name: "撤回" }).click();
+  await page.getByRole("button", { name: "确认撤回" }).click();
+  await page.getByText("没有可用的邀请").waitFor();
+  await page.getByRole("button", { name: /^改\s?名$/ }).click();
+  await page.getByRole("textbox", { name: "团队名称" }).fill("研发二组");
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^保\s?存$/ })
+    .click();
+  await page.getByRole("heading", { name: "研发二组" }).waitFor();
+  // What cannot be undone stands last.
+  expect(await page.locator(".tg-team-buttons > *").last().textContent()).toBe("解散团队");
   await page.getByRole("tab", { name: "费用" }).click();
   await page.getByText("按成员").waitFor();
   await screenshot(page, "team-cost");

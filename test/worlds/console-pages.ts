@@ -35,6 +35,7 @@ export const userPages: readonly string[] = [
   "/team",
   "/team/1",
   "/team/1?tab=log",
+  "/team/1?tab=invitation",
   "/team/join#unknown",
   "/token?team=1",
   "/limit",

@@ -1,6 +1,6 @@
 // The dialogs of a team: quota in and out, invitations, caps, removal.
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Form, Modal, Select } from "antd";
+import { Button, Form, Input, Modal, Select } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
@@ -8,7 +8,7 @@ import { selfQuery } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { required } from "#console/ui/fields.ts";
+import { required, rule } from "#console/ui/fields.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { LIMIT_WINDOW_LABELS, LIMIT_WINDOWS, type LimitWindow } from "#contract/limit-words.ts";
@@ -65,6 +65,39 @@ export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way:
         </Form.Item>
       </Form>
     </Modal>
+  );
+}
+
+/** Gives the team another name. */
+export function RenameDialog({ team, onClose }: DialogProps) {
+  const [form] = Form.useForm<{ name: string }>();
+  const rename = useCall(teamApi.rename, {
+    invalidates: [teamApi.get, teamApi.list],
+    onSuccess: () => {
+      toast.success("团队名称已修改！");
+      onClose();
+    },
+  });
+  return (
+    <AskDialog
+      title="修改团队名称"
+      width={420}
+      okText="保存"
+      isBusy={rename.isPending}
+      onOk={form.submit}
+      onClose={onClose}
+    >
+      <Form
+        form={form}
+        layout="vertical"
+        initialValues={{ name: team.name }}
+        onFinish={(body) => rename.mutate({ params: { id: team.id }, body })}
+      >
+        <Form.Item name="name" label="团队名称" rules={[required, rule(teamApi.rename.body.shape.name)]}>
+          <Input maxLength={30} showCount />
+        </Form.Item>
+      </Form>
+    </AskDialog>
   );
 }
 

@@ -16,13 +16,14 @@ import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { type Team, teamApi } from "#contract/team.ts";
-import { InviteDialog, MoveDialog } from "./dialogs.tsx";
+import { InviteDialog, MoveDialog, RenameDialog } from "./dialogs.tsx";
+import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
 import { TeamCost, TeamLogs } from "./reports.tsx";
 import { may, ROLE_LABELS } from "./words.ts";
 import "./team.css";
 
-type Dialog = "deposit" | "withdraw" | "invite" | "close";
+type Dialog = "deposit" | "withdraw" | "invite" | "rename" | "close";
 
 function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: Dialog) => void }) {
   return (
@@ -58,13 +59,6 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
         </div>
       </dl>
       <div className="tg-team-buttons">
-        {may(team, "own") ? (
-          <Button danger type="text" onClick={() => onAsk("close")}>
-            解散团队
-          </Button>
-        ) : team.role === "" ? null : (
-          <Leave team={team} />
-        )}
         {may(team, "token") ? <LinkButton to={`/token?team=${team.id}`}>团队令牌</LinkButton> : null}
         {may(team, "wallet") ? <LinkButton to={`/statement?team=${team.id}`}>账单</LinkButton> : null}
         {may(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
@@ -74,6 +68,14 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
             邀请成员
           </Button>
         ) : null}
+        {may(team, "own") ? <Button onClick={() => onAsk("rename")}>改名</Button> : null}
+        {may(team, "own") ? (
+          <Button danger type="text" onClick={() => onAsk("close")}>
+            解散团队
+          </Button>
+        ) : team.role === "" ? null : (
+          <Leave team={team} />
+        )}
       </div>
     </section>
   );
@@ -155,6 +157,9 @@ function tabsOf(team: Team) {
     { key: "member", label: "成员", children: <Members team={team} /> },
     ...(may(team, "calls") ? [{ key: "cost", label: "费用", children: <TeamCost team={team} /> }] : []),
     { key: "log", label: "明细", children: <TeamLogs team={team} /> },
+    ...(may(team, "people")
+      ? [{ key: "invitation", label: "邀请", children: <Invitations team={team} /> }]
+      : []),
   ];
 }
 
@@ -184,6 +189,7 @@ function Shown({ team }: { readonly team: Team }) {
         <MoveDialog team={team} way={dialog} onClose={close} />
       ) : null}
       {dialog === "invite" ? <InviteDialog team={team} onClose={close} /> : null}
+      {dialog === "rename" ? <RenameDialog team={team} onClose={close} /> : null}
       {dialog === "close" ? <CloseDialog team={team} onClose={close} /> : null}
     </>
   );

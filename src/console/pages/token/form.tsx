@@ -89,13 +89,13 @@ function UnlimitedButton({ value = false, onChange }: Control<boolean>) {
   return <Button onClick={() => onChange?.(!value)}>{value ? "取消无限额度" : "设为无限额度"}</Button>;
 }
 
-function Quota() {
+function Quota({ isOfTeam }: { readonly isOfTeam: boolean }) {
   const isUnlimited = Form.useWatch("unlimited_quota") === true;
   return (
     <Form.Item
       label="额度"
       htmlFor="remain_quota"
-      extra="令牌的额度仅用于限制令牌本身的最大用量，实际使用受账户剩余额度限制。"
+      extra={`令牌的额度仅用于限制令牌本身的最大用量，实际使用受${isOfTeam ? "团队钱包" : "账户"}剩余额度限制。`}
     >
       <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
         <QuotaField id="remain_quota" disabled={isUnlimited} amounts="set">
@@ -270,7 +270,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
                 showCount
                 placeholder="例如：生产环境、我的笔记本"
               />
-              <Quota />
+              <Quota isOfTeam={token === undefined ? team !== 0 : token.team_id !== 0} />
               <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>
                 <ExpiryInput />
               </Form.Item>
