@@ -1,6 +1,6 @@
 // Closed months of accounts, and the sums over entries of the ledger that they are made of. Every statement reads a part of one account's
 // entries along ledger_user, so that an account of millions is read in pieces and nobody waits for it.
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Db, sumInt } from "./db.ts";
 import type { StatementsTable } from "./tables-statements.ts";
 
@@ -181,9 +181,14 @@ export interface MoneySum {
 }
 
 /** Money that entries of the account stand for: payments that were credited, refunds that are done, disputes. */
-export async function sumMoney(db: Db, { userId, after, upTo }: Entries): Promise<MoneySum[]> {
-  const within = sql`ledger.user_id = ${userId} AND ledger.id > ${after} AND ledger.id <= ${upTo}`;
-  const { rows } = await sql<MoneySum>`
+export async function sumMoney(db: Db, entries: Entries): Promise<MoneySum[]> {
+  return (await moneyQuery(entries).execute(db)).rows;
+}
+
+/** Begins with the few orders: the signs keep databases from going through all entries of the account instead. */
+export function moneyQuery({ userId, after, upTo }: Entries): RawBuilder<MoneySum> {
+  const within = sql`+ledger.user_id = ${userId} AND +ledger.id > ${after} AND +ledger.id <= ${upTo}`;
+  return sql<MoneySum>`
     SELECT instance_id, currency, cast(sum(paid) as bigint) AS paid_minor, cast(sum(back) as bigint) AS refunded_minor
     FROM (
       SELECT orders.instance_id, orders.currency, orders.paid_minor AS paid, 0 AS back
@@ -197,8 +202,7 @@ export async function sumMoney(db: Db, { userId, after, upTo }: Entries): Promis
         ('refund/' || refund_no || '/done', 'refund/' || refund_no || '/open', refund_no || '/open', refund_no || '/won')
       WHERE orders.user_id = ${userId} AND ${within}
     ) AS moved
-    GROUP BY instance_id, currency ORDER BY instance_id, currency`.execute(db);
-  return rows;
+    GROUP BY instance_id, currency ORDER BY instance_id, currency`;
 }
 
 /** Names and tags of tokens, deleted ones too. */
