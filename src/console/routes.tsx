@@ -60,6 +60,14 @@ function tokenLimitPages(
   ];
 }
 
+/** What stands beneath the lists of teams and of channels. */
+const OF_TEAM = { access: "user", parent: "/team" } as const;
+const OF_CHANNEL = { access: "admin", parent: "/channel" } as const;
+const loadJoin = async () => (await import("./pages/team/join.tsx")).JoinTeamPage;
+const loadTeam = async () => (await import("./pages/team/page.tsx")).TeamPage;
+const loadKeys = async () => (await import("./pages/channel/keys.tsx")).ChannelKeysPage;
+const loadRoute = async () => (await import("./pages/channel/route.tsx")).RouteExplainPage;
+
 /** Pages inside the shell. */
 export const consolePages: readonly PageRow[] = [
   {
@@ -89,20 +97,8 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "控制台", label: "团队", icon: <UsergroupAddOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/team/list.tsx")).TeamListPage,
   },
-  {
-    path: "/team/join",
-    title: "加入团队",
-    access: "user",
-    parent: "/team",
-    load: async () => (await import("./pages/team/join.tsx")).JoinTeamPage,
-  },
-  {
-    path: "/team/:id",
-    title: "团队详情",
-    access: "user",
-    parent: "/team",
-    load: async () => (await import("./pages/team/page.tsx")).TeamPage,
-  },
+  { ...OF_TEAM, path: "/team/join", title: "加入团队", load: loadJoin },
+  { ...OF_TEAM, path: "/team/:id", title: "团队详情", load: loadTeam },
   {
     path: "/limit",
     title: "限额",
@@ -218,13 +214,8 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "管理", label: "渠道", icon: <ApiOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/channel/list.tsx")).ChannelListPage,
   },
-  {
-    path: "/channel/keys/:channel",
-    title: "渠道密钥",
-    access: "admin",
-    parent: "/channel",
-    load: async () => (await import("./pages/channel/keys.tsx")).ChannelKeysPage,
-  },
+  { ...OF_CHANNEL, path: "/channel/keys/:channel", title: "渠道密钥", load: loadKeys },
+  { ...OF_CHANNEL, path: "/channel/route", title: "路由解释", load: loadRoute },
   ...formPages("渠道", {
     access: "admin",
     parent: "/channel",

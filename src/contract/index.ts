@@ -22,6 +22,7 @@ import { planApi } from "./plan.ts";
 import { priceListApi } from "./price-list.ts";
 import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
+import { routeApi } from "./route.ts";
 import { loginProviderApi, signOnApi } from "./sign-on.ts";
 import { statementApi } from "./statement.ts";
 import { statusApi } from "./status.ts";
@@ -59,6 +60,7 @@ export const api = {
   plan: planApi,
   channel: channelApi,
   channelKey: channelKeyApi,
+  route: routeApi,
   limit: limitApi,
   log: logApi,
   receipt: receiptApi,

@@ -41,6 +41,7 @@ const TAGS: Readonly<Record<string, string>> = {
   partner: "推广计划",
   channel: "渠道",
   channelKey: "渠道密钥",
+  route: "路由解释",
   usage: "用量报表",
   log: "日志",
   option: "系统选项",

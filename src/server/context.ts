@@ -21,7 +21,9 @@ import { createSignOn, type SignOn } from "./accounts/sign-on.ts";
 import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
 import { type Alerts, createAlerts } from "./alerts/alerts.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
-import { CircuitBreakers } from "./channels/health.ts";
+import { type ChannelGate, createChannelGate } from "./channels/channel-caps.ts";
+import { CircuitBreakers } from "./channels/circuit-breakers.ts";
+import { createHealth, type Health } from "./channels/health.ts";
 import { channelOf, ownerOf } from "./channels/proxies.ts";
 import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -44,6 +46,9 @@ import { createTokenCache } from "./upstream/signers/token-cache.ts";
 
 export interface Context extends Tools {
   readonly candidates: Candidates;
+  /** Which channels and keys rest after failures, and which are at their limits. */
+  readonly health: Health;
+  readonly gate: ChannelGate;
   /** How calls went, for the dashboard. */
   readonly traffic: Traffic;
   readonly sessions: Sessions;
@@ -159,6 +164,17 @@ function openEgress({
   return egress;
 }
 
+type Watched = Pick<
+  Context,
+  "db" | "clock" | "options" | "coord" | "events" | "limits" | "egress" | "candidates" | "notify"
+>;
+
+/** What this process learns of channels by calling them. Connections of one that has changed are not used again. */
+function watchChannels(tools: Watched): Pick<Context, "health" | "gate"> {
+  tools.candidates.onRenewed((id) => tools.egress.forget(ownerOf(id)));
+  return { health: createHealth(tools), gate: createChannelGate(tools) };
+}
+
 async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Promise<Context> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger({ ...config, pretty: process.stdout.isTTY, now: clock.now });
@@ -175,18 +191,16 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const prices = livePrices({ options, clock, events });
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
   const egress = cleanup.keep(openEgress({ config, clock, options, events }), (it) => it.close());
-  const credentials = createTokenCache({ egress, now: clock.now });
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
-  candidates.onRenewed((id) => egress.forget(ownerOf(id)));
   const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
-  const sessions = createSessions({ db, clock, secrets });
   if (store.dialect === "postgres")
     cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   await ensureRoot({ config, db, clock, secrets, coord, ledger, options, tell: parts.onFirstStart });
   events.ledgerRecovered(await ledger.recover());
+  const post = createPost({ config, db, clock, secrets, coord, limits, options, events, egress }, cleanup);
   await grantPromised({ db, ledger, options }).catch((error: unknown) =>
     events.backgroundFailed({ task: "gifts of new users", error }),
   );
@@ -204,17 +218,18 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     prices,
     ledger,
     egress,
-    credentials,
+    credentials: createTokenCache({ egress, now: clock.now }),
     candidates,
     traffic,
-    sessions,
+    sessions: createSessions({ db, clock, secrets }),
     actors,
     logins: createLogins({ db, secrets, limits, events }),
     reveals: createReveals({ db, clock, limits, events }),
     defaultPassword,
     firstRun: createFirstRun({ db, secrets }),
     proxySigns: createProxySigns({ db, coord, events }),
-    ...createPost({ config, db, clock, secrets, coord, limits, options, events, egress }, cleanup),
+    ...post,
+    ...watchChannels({ db, clock, options, coord, events, limits, egress, candidates, notify: post.notify }),
     startedAt: clock.seconds(),
     node,
     version: readVersion(),

@@ -28,6 +28,7 @@ export function channelKeyRecipes(
         body: '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}',
       },
     }),
+    "GET /api/route/explain": () => ({ path: "/api/route/explain?model=gpt-4o" }),
     "POST /api/channel/:id/keys/preview": () => ({ body: { text: `sk-canary-${freshName()}` } }),
     "POST /api/channel/:id/keys": () => ({ body: { text: `sk-canary-${freshName()}` } }),
     "PUT /api/channel/:id/keys": async (world) => {

@@ -159,6 +159,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/channel/copy/:id
     GET /api/channel/models
     GET /api/channel/unpriced
+    GET /api/route/explain
     GET /api/channel/:id
     POST /api/channel
     POST /api/channel/upstream_models

@@ -25,6 +25,7 @@ import { plan } from "./plans.ts";
 import { priceList } from "./price-lists.ts";
 import { receipt } from "./receipt.ts";
 import { redemption } from "./redemptions.ts";
+import { route } from "./route.ts";
 import { session } from "./sessions.ts";
 import { signOn } from "./sign-on.ts";
 import { statement } from "./statements.ts";
@@ -65,6 +66,7 @@ export const handlers = {
   keySearch,
   channel,
   channelKey,
+  route,
   limit,
   log,
   receipt,

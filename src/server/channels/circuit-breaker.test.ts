@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CircuitBreakers, type Failure } from "./health.ts";
+import { CircuitBreakers, type Failure } from "./circuit-breakers.ts";
 
 const BROKEN: Failure = { askedMs: 0, isSaturated: false };
 const SATURATED: Failure = { askedMs: 0, isSaturated: true };

@@ -4,7 +4,7 @@ import { readProxy } from "#server/egress/proxy/address.ts";
 import { proxyFailure } from "#server/egress/proxy/handshake.ts";
 import { NO_MODEL, ProxyHealth } from "#server/egress/proxy/health.ts";
 import { createSecrets } from "#server/secrets.ts";
-import { CircuitBreakers } from "./health.ts";
+import { CircuitBreakers } from "./circuit-breakers.ts";
 import {
   channelOf,
   editedProxy,

@@ -1,6 +1,4 @@
 // The objects that the steps of a request use, built once: authentication, limits, channels, counting and billing.
-import { createChannelGate } from "#server/channels/channel-caps.ts";
-import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
 import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
@@ -16,14 +14,13 @@ export type Services = ReturnType<typeof createServices>;
 /** Builds them once per process; `limits` are shorter in tests. */
 export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
   const { ledger, prices, options, clock, events } = ctx;
-  const gate = createChannelGate(ctx);
   const queues = new Queues();
-  gate.onLeave(() => queues.stir());
+  ctx.gate.onLeave(() => queues.stir());
   return {
     ctx,
     authenticator: createAuthenticator(ctx),
-    health: createHealth(ctx),
-    gate,
+    health: ctx.health,
+    gate: ctx.gate,
     queues,
     limits: createRelayLimits(ctx),
     callLimits: createCallLimits(ctx),

@@ -104,6 +104,11 @@ export function findTokenByKey(db: Db, keyHash: string) {
   return keyOwners(db).where("tokens.key_hash", "=", keyHash).executeTakeFirst();
 }
 
+/** The same by the token's id. */
+export function findKeyOwner(db: Db, id: number) {
+  return keyOwners(db).where("tokens.id", "=", id).executeTakeFirst();
+}
+
 /** What `findTokenByKey` answers. */
 export type TokenWithOwner = NonNullable<Awaited<ReturnType<typeof findTokenByKey>>>;
 

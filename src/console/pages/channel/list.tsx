@@ -5,6 +5,7 @@ import { toast } from "#console/base/toast.ts";
 import { SeenNotice } from "#console/ui/callout.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, copyAction, deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
@@ -50,11 +51,18 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
 
 const add = <AddLink to="/channel/add" text="添加新的渠道" />;
 
+const extra = (
+  <>
+    <LinkButton to="/channel/route">路由解释</LinkButton>
+    {add}
+  </>
+);
+
 export function ChannelListPage() {
   const change = useChannelUpdate();
   const { actions, test } = useChannelActions(change);
   return (
-    <Page title="管理渠道" lead="渠道是上游账户。请求按优先级选择渠道，同级按权重分流。" extra={add}>
+    <Page title="管理渠道" lead="渠道是上游账户。请求按优先级选择渠道，同级按权重分流。" extra={extra}>
       <SeenNotice prompt="channel_balance">
         OpenAI 渠道已不再支持通过 key 获取余额，因此余额显示为 0。
       </SeenNotice>

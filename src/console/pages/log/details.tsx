@@ -79,6 +79,12 @@ function Attempts({ entry }: { readonly entry: LogEntry }) {
   );
 }
 
+/** Why its calls go where they go, by what holds now. */
+function RouteLink({ entry: { user_id, model_name } }: { readonly entry: LogEntry }) {
+  const asked = new URLSearchParams({ user_id: String(user_id), model: model_name });
+  return <Link to={`/channel/route?${asked}`}>为什么是这些渠道</Link>;
+}
+
 function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {
   const charge = (
     <>
@@ -90,6 +96,7 @@ function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {
     ["类型", <LogKind key="type" type={entry.type} />],
     isAdmin && ["用户", entry.username],
     isAdmin && entry.channel !== 0 && ["渠道", <Attempts key="channel" entry={entry} />],
+    isAdmin && entry.model_name !== "" && ["路由", <RouteLink key="route" entry={entry} />],
     ...callFacts(entry),
     ...failureFacts(entry),
     entry.quota !== 0 && ["额度", charge],

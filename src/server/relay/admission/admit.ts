@@ -3,6 +3,8 @@
 import { TokenStatus } from "#contract/token.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { parseCredential } from "#server/accounts/actors.ts";
+import { type CallerPlan, payerOf, readScope } from "#server/accounts/caller-scope.ts";
+import { type ModelList, modelList } from "#server/accounts/model-list.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -17,8 +19,6 @@ import type { LimitRow } from "#server/store/limits.ts";
 import { findTokenByOldKey, noteOldKey } from "#server/store/old-keys.ts";
 import { findTokenByKey, type TokenWithOwner } from "#server/store/tokens.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import { type CallerPlan, payerOf, readScope } from "./caller-plans.ts";
-import { type ModelList, modelList } from "./model-list.ts";
 
 export interface Caller {
   readonly tokenId: number;

@@ -1,10 +1,10 @@
 // How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): counted by a channel that can,
 // else here. It costs the caller nothing.
+import { choose } from "#server/channels/choice.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
 import type { FailoverServices } from "#server/relay/routing/failover.ts";
-import { choose } from "#server/relay/routing/select.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { attempt } from "#server/upstream/call/attempt.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";

@@ -2,7 +2,8 @@
 // [P]). Nothing is retried once a byte of a reply is there.
 import { isAsCalled } from "#server/channels/candidates.ts";
 import type { Demand, Entry } from "#server/channels/channel-caps.ts";
-import { type Health, isDisabling, type Permit } from "#server/channels/health.ts";
+import type { Permit } from "#server/channels/circuit-breakers.ts";
+import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";

@@ -1,5 +1,6 @@
 // Which channel, and which of its keys, a request calls next: what it has tried, which limits have no room, and whether it waits for some.
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
+import { choose } from "#server/channels/choice.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
@@ -7,7 +8,7 @@ import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Queues, Ticket } from "./queues.ts";
-import { choose, type Serving, stillServing } from "./select.ts";
+import { type Serving, stillServing } from "./select.ts";
 
 export interface NextServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "clock">;
@@ -142,16 +143,17 @@ export class NextChannel {
     const isOpen = health.openCircuits(wanted.model);
     for (;;) {
       const again = this.#keys.again(serving, wanted, ctx.clock.now());
-      const tried = this.#full.size === 0 ? this.#tried : new Set([...this.#tried, ...this.#full]);
+      const full = this.#full.size === 0 ? undefined : this.#full;
       const { conversation } = wanted;
-      const channel = again ?? choose(serving, { tried, random: Math.random(), conversation, isOpen });
+      const choice = { tried: this.#tried, full, random: Math.random(), conversation, isOpen };
+      const channel = again ?? choose(serving, choice);
       if (channel === undefined) return undefined;
       const chosen = again ?? this.#keys.choose(channel, wanted, ctx.clock.now());
       if (chosen === undefined) this.#noKey(channel);
       else {
-        const full = gate.fullNow(chosen);
-        if (full === undefined) return chosen;
-        this.#noteFull(chosen, full);
+        const known = gate.fullNow(chosen);
+        if (known === undefined) return chosen;
+        this.#noteFull(chosen, known);
       }
     }
   }

@@ -21,7 +21,13 @@ export interface Scope {
   readonly until: number;
 }
 
-export async function readScope(db: Db, row: TokenWithOwner, nowSec: number): Promise<Scope> {
+/** Whose calls they are, of a token or, with id 0, of a user without one. */
+export type ScopeOwner = Pick<
+  TokenWithOwner,
+  "id" | "user_id" | "wallet_id" | "group" | "wallet_group" | "seat_id"
+>;
+
+export async function readScope(db: Db, row: ScopeOwner, nowSec: number): Promise<Scope> {
   const periods = await findLivePeriods(db, payerOf(row), nowSec);
   const plans = periods.filter((period) => period.starts_at <= nowSec).map(planOf);
   const changes = periods.map((period) => (period.starts_at > nowSec ? period.starts_at : period.ends_at));
@@ -39,17 +45,17 @@ function planOf({ id, terms }: PlanPeriodRow): CallerPlan {
 }
 
 /** Whose limits the calls of a token pass (requirements O08). */
-function limitedBy(row: TokenWithOwner, group: string): Limited {
+function limitedBy(row: ScopeOwner, group: string): Limited {
   const own = { tokenId: row.id, userId: row.user_id, group };
   return row.wallet_id === 0 ? own : { ...own, walletId: row.wallet_id, seatId: row.seat_id ?? 0 };
 }
 
 /** The account that pays. */
-export function payerOf({ wallet_id, user_id }: TokenWithOwner): number {
+export function payerOf({ wallet_id, user_id }: ScopeOwner): number {
   return wallet_id === 0 ? user_id : wallet_id;
 }
 
 /** The team's, where a team pays. */
-function groupOf({ group, wallet_group }: TokenWithOwner): string {
+function groupOf({ group, wallet_group }: ScopeOwner): string {
   return (wallet_group ?? group) || "default";
 }

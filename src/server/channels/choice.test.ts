@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { choose } from "./select.ts";
+import { choose } from "./choice.ts";
 
 function channel(id: number, priority: number, weight: number) {
   return { id, priority, weight };

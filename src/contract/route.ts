@@ -1,0 +1,125 @@
+// The route explainer (路由解释): why calls go to which channel, and why not to the others (requirements C47). For administrators alone.
+import { z } from "zod";
+import { CHANNEL_LIMITS } from "./channel-limits.ts";
+import { endpoint } from "./endpoint.ts";
+import { query } from "./wire.ts";
+
+/** Formats of clients that can be asked about. */
+export const ROUTE_FORMATS = [
+  "chat",
+  "messages",
+  "responses",
+  "generate",
+  "completions",
+  "embeddings",
+  "images",
+] as const;
+export type RouteFormat = (typeof ROUTE_FORMATS)[number];
+
+/**
+ * What becomes of a channel. `next`: calls go to one of these, by their odds. `tried` and `chosen` stand in the log alone, of a call that
+ * was made.
+ */
+export const ROUTE_VERDICTS = [
+  "next",
+  "chosen",
+  "left",
+  "tried",
+  "limited",
+  "resting",
+  "priority_lower",
+  "weight_zero",
+  "endpoint_absent",
+  "price_missing",
+  "keys_none",
+  "disabled",
+  "auto_disabled",
+  "group",
+  "model",
+] as const;
+export type RouteVerdict = (typeof ROUTE_VERDICTS)[number];
+
+/** In words, with what a number or a name beside it means. */
+export const ROUTE_VERDICT_LABELS: Readonly<Record<RouteVerdict, string>> = {
+  next: "可选",
+  chosen: "已选",
+  left: "可选",
+  tried: "已失败",
+  limited: "达到限额",
+  resting: "暂停中",
+  priority_lower: "优先级较低",
+  weight_zero: "权重为 0",
+  endpoint_absent: "不支持此接口",
+  price_missing: "没有价格",
+  keys_none: "没有可用密钥",
+  disabled: "已禁用",
+  auto_disabled: "自动禁用",
+  group: "不在分组",
+  model: "没有此模型",
+};
+
+/** Of `resting`: what rests. */
+export const ROUTE_RESTS = ["", "circuit", "proxy", "keys"] as const;
+
+const RouteKey = z.object({
+  id: z.int(),
+  name: z.string(),
+  verdict: z.enum(["next", "limited", "resting", "disabled", "auto_disabled", "model"]),
+  /** Seconds; 0 = it does not rest. */
+  until: z.int(),
+  in_flight: z.int(),
+});
+export type RouteKey = z.output<typeof RouteKey>;
+
+export const RouteChannel = z.object({
+  id: z.int(),
+  name: z.string(),
+  type: z.int(),
+  priority: z.int(),
+  weight: z.int(),
+  verdict: z.enum(ROUTE_VERDICTS),
+  /** Of `limited`: which limit, and whether it is a key's. */
+  limit: z.enum(["", ...CHANNEL_LIMITS]),
+  rests: z.enum(ROUTE_RESTS),
+  /** When it is over, as far as this node knows; seconds, 0 = not known. */
+  until: z.int(),
+  /** From 0 to 1: how many of the next calls go there. */
+  odds: z.number(),
+  /** The name that is sent upstream. */
+  upstream_model: z.string(),
+  /** Quota of a million LLM tokens of input and of output; null = it has no price. */
+  price: z.object({ input: z.int(), output: z.int() }).nullable(),
+  limits: z.object({ rpm: z.int(), tpm: z.int(), running: z.int(), day_quota: z.int() }),
+  /** Of several keys: at most 100 of them, and how many there are. */
+  keys: z.array(RouteKey),
+  keys_total: z.int(),
+});
+export type RouteChannel = z.output<typeof RouteChannel>;
+
+export const RouteExplanation = z.object({
+  group: z.string(),
+  model: z.string(),
+  /** Why no channel serves; "" = one does. */
+  refusal: z.string(),
+  /** Every channel, those that serve first. */
+  channels: z.array(RouteChannel),
+});
+export type RouteExplanation = z.output<typeof RouteExplanation>;
+
+export const routeApi = {
+  explain: endpoint({
+    method: "GET",
+    path: "/api/route/explain",
+    level: "admin",
+    summary:
+      "路由解释：令牌（token_id）、用户（user_id）或分组（group）以某种接口（format）调用模型时，每个渠道与密钥是否可选及原因，按本节点此刻的状态",
+    query: z.object({
+      token_id: query.count,
+      user_id: query.count,
+      group: query.text,
+      model: query.text,
+      format: query.text,
+    }),
+    data: RouteExplanation,
+  }),
+};

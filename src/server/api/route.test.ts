@@ -1,0 +1,194 @@
+// The route explainer over HTTP, beside the relay that it explains (requirements C47): what it says is what calls do.
+import fc from "fast-check";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { RouteExplanation } from "#contract/route.ts";
+import { choose } from "#server/channels/choice.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { rounds } from "#test/worlds/soak.ts";
+
+let app: TestApp;
+let upstream: FakeUpstream;
+let url = "";
+let token = { id: 0, key: "" };
+let user: Awaited<ReturnType<typeof seedUser>>;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  upstream = await createFakeUpstream();
+  url = await app.listen();
+  user = await seedUser(app.ctx, "explained");
+  token = await seedToken(app.ctx, user.id);
+});
+afterEach(async () => {
+  await app.ctx.db.updateTable("channels").set({ deleted_at: 1 }).execute();
+  await app.ctx.candidates.reload();
+});
+afterAll(async () => {
+  await app.close();
+  await upstream.close();
+});
+
+async function channel(name: string, draft: object = {}): Promise<void> {
+  const usual = { type: 8, name, key: name, base_url: upstream.url, models: "gpt-4", group: "default" };
+  expect(await app.call(asRoot, "POST", "/api/channel/", { ...usual, ...draft })).toMatchObject({
+    success: true,
+  });
+}
+
+async function explain(question: string): Promise<RouteExplanation> {
+  const { data, success, message } = await app.call(asRoot, "GET", `/api/route/explain?${question}`);
+  expect([success, message]).toEqual([true, ""]);
+  return data;
+}
+
+const verdicts = ({ channels }: RouteExplanation) =>
+  Object.fromEntries(channels.map(({ name, verdict }) => [name, verdict]));
+
+function ask(model = "gpt-4"): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${token.key}` },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], max_tokens: 5 }),
+  });
+}
+
+test("every channel has its verdict, its odds and its price", async () => {
+  await channel("heavy", { priority: 5, weight: 3 });
+  await channel("light", { priority: 5, weight: 1 });
+  await channel("spare", { priority: 5, weight: 0 });
+  await channel("lower", { priority: 1, limits: { rpm: 60 } });
+  await channel("others", { group: "vip" });
+  await channel("else", { models: "gpt-4o" });
+  await channel("off", { status: 2 });
+  await channel("mapped", { priority: 9, status: 2, models: "x", model_mapping: '{"gpt-4":"gpt-4o"}' });
+  const told = await explain(`token_id=${token.id}&model=gpt-4`);
+  expect(told).toMatchObject({ group: "default", refusal: "" });
+  expect(verdicts(told)).toEqual({
+    ...{ heavy: "next", light: "next", spare: "weight_zero", lower: "priority_lower" },
+    ...{ others: "group", else: "model", off: "disabled", mapped: "disabled" },
+  });
+  expect(told.channels[0]).toMatchObject({ name: "heavy", odds: 0.75 });
+  const lower = told.channels.find(({ name }) => name === "lower");
+  // Ratio 15, completion ratio 2.
+  expect(lower).toMatchObject({ limits: { rpm: 60 }, price: { input: 15_000_000, output: 30_000_000 } });
+  expect(told.channels.find(({ name }) => name === "mapped")?.upstream_model).toBe("gpt-4o");
+});
+
+test("what rests, what is full and what lacks the interface is told as the relay passes it over", async () => {
+  await app.ctx.options.set("RetryTimes", "3");
+  await app.ctx.options.set("ChannelQueueSeconds", "0");
+  await channel("full", { priority: 9, limits: { rpm: 1 } });
+  await channel("broken", { priority: 8 });
+  await channel("good", { priority: 1 });
+  upstream.script((res, asked) =>
+    asked.headers.authorization === "Bearer broken"
+      ? json({ error: { message: "no" } }, 429, { "retry-after": "60" })(res, asked)
+      : json(chatReply("hi"))(res, asked),
+  );
+  for (let call = 0; call < 3; call += 1) expect((await ask()).status).toBe(200);
+  const told = await explain(`user_id=${user.id}&model=gpt-4`);
+  expect(verdicts(told)).toEqual({ full: "limited", broken: "resting", good: "next" });
+  const of = (name: string) => told.channels.find((one) => one.name === name);
+  expect(of("full")).toMatchObject({ limit: "rpm", odds: 0 });
+  expect(of("broken")).toMatchObject({ rests: "circuit" });
+  expect(of("broken")?.until).toBeGreaterThan(Date.now() / 1_000);
+  const images = await explain("group=default&model=gpt-4&format=generate");
+  expect(new Set(Object.values(verdicts(images)))).not.toContain("model");
+});
+
+test("why none: the token's models, no such model, another group, all off, no price", async () => {
+  const refusal = async (question: string) => (await explain(question)).refusal;
+  expect(await refusal("model=gpt-4")).toBe("还没有渠道");
+  await channel("only", { models: "gpt-4,nobody-prices-this" });
+  const narrow = await seedToken(app.ctx, user.id);
+  await app.ctx.db.updateTable("tokens").set({ models: "gpt-4o" }).where("id", "=", narrow.id).execute();
+  expect(await refusal(`token_id=${narrow.id}&model=gpt-4`)).toContain("模型范围");
+  expect(await refusal("model=unheard")).toContain("没有渠道提供");
+  expect(await refusal("group=vip&model=gpt-4")).toContain("不在分组 vip");
+  expect(await refusal("model=nobody-prices-this")).toContain("没有价格");
+  await app.ctx.db.updateTable("channels").set({ status: 2 }).execute();
+  await app.ctx.candidates.reload();
+  expect(await refusal("model=gpt-4")).toContain("已停用");
+});
+
+test("each key of a channel that has several is told too", async () => {
+  await channel("keyed", { key: "k1" });
+  const [{ id } = { id: 0 }] = app.ctx.candidates.find("default", "gpt-4");
+  await app.call(asRoot, "POST", `/api/channel/${id}/keys`, { text: "key,name,weight\nk2,second,1" });
+  const { data } = await app.call(asRoot, "GET", `/api/channel/${id}/keys`);
+  await app.call(asRoot, "PUT", `/api/channel/${id}/keys`, { ids: [data[0].id], status: 2 });
+  const [told] = (await explain("model=gpt-4")).channels;
+  expect(told?.keys_total).toBe(2);
+  expect(told?.keys.map(({ name, verdict }) => [name, verdict])).toEqual([
+    ["", "disabled"],
+    ["second", "next"],
+  ]);
+});
+
+test("only administrators ask; nonsense is refused with a sentence", async () => {
+  expect(await app.call(user.who, "GET", "/api/route/explain?model=gpt-4")).toMatchObject({ success: false });
+  for (const question of [
+    "",
+    "model=gpt-4&format=fax",
+    "model=gpt-4&token_id=999999",
+    "model=gpt-4&user_id=999999",
+  ])
+    expect(await app.call(asRoot, "GET", `/api/route/explain?${question}`)).toMatchObject({
+      success: false,
+      message: expect.stringMatching(/[\u4e00-\u9fff]/),
+    });
+});
+
+interface Told {
+  readonly verdict: string;
+  readonly odds: number;
+}
+
+/** One is chosen where any is left, and the odds are those of what is left. */
+function expectWhole(all: readonly Told[], chosen: Told | undefined): void {
+  const [most, sum] = [chosen === undefined ? 0 : 1, all.reduce((total, { odds }) => total + odds, 0)];
+  expect(sum).toBeCloseTo(most, 9);
+  expect(all.filter(({ verdict }) => verdict === "chosen")).toHaveLength(most);
+  expect(chosen?.odds ?? 1).toBeGreaterThan(0);
+  for (const { verdict } of all.filter(({ odds }) => odds > 0)) expect(["chosen", "left"]).toContain(verdict);
+}
+
+describe("the choice and what is told of it", () => {
+  const world = fc.record({
+    channels: fc.array(
+      fc.record({ priority: fc.integer({ min: -2, max: 2 }), weight: fc.nat(3), state: fc.nat(5) }),
+      { maxLength: 8 },
+    ),
+    random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    conversation: fc.option(fc.nat(), { nil: undefined }),
+  });
+
+  test("in any world each candidate is told once, what is chosen had odds, and the odds are whole", () => {
+    fc.assert(
+      fc.property(world, ({ channels, random, conversation }) => {
+        const candidates = channels.map(({ priority, weight }, id) => ({ id, priority, weight }));
+        const having = (state: number) =>
+          new Set(channels.flatMap((one, id) => (one.state === state ? [id] : [])));
+        const resting = having(3);
+        const choice = {
+          ...{ tried: having(1), full: having(2), random, conversation },
+          isOpen: (id: number) => resting.has(id),
+        };
+        const told = new Map<number, Told>();
+        const chosen = choose(candidates, choice, ({ id }, verdict, odds) => {
+          expect(told.has(id)).toBe(false);
+          told.set(id, { verdict, odds });
+        });
+        expect(told.size).toBe(candidates.length);
+        expect(choose(candidates, choice)).toBe(chosen);
+        expectWhole([...told.values()], chosen && told.get(chosen.id));
+        const of = (ids: ReadonlySet<number>) => [...ids].map((id) => told.get(id)?.verdict);
+        expect(new Set(of(choice.tried))).toEqual(new Set(choice.tried.size > 0 ? ["tried"] : []));
+        expect(new Set(of(choice.full))).toEqual(new Set(choice.full.size > 0 ? ["limited"] : []));
+      }),
+      { numRuns: rounds(2_000, 10_000), seed: 20_261_126 },
+    );
+  });
+});

@@ -1,0 +1,89 @@
+// Handlers: the route explainer (requirements C47).
+
+import { ROUTE_FORMATS, type RouteExplanation, type RouteFormat, type routeApi } from "#contract/route.ts";
+import { TokenStatus } from "#contract/token.ts";
+import { UserStatus } from "#contract/user.ts";
+import { readScope } from "#server/accounts/caller-scope.ts";
+import { modelList } from "#server/accounts/model-list.ts";
+import { explainKey, explainRoute } from "#server/channels/explain.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { countKeys, listKeys } from "#server/store/channel-key-lists.ts";
+import { findKeyOwner } from "#server/store/tokens.ts";
+import { findUserById } from "#server/store/users.ts";
+import type { Handlers } from "./call.ts";
+
+export const route: Handlers<{ route: typeof routeApi }>["route"] = {
+  async explain(ctx, { query }) {
+    const { token_id: tokenId, user_id: userId } = query;
+    const model = query.model.trim();
+    const format = query.format.trim() || "chat";
+    if (model === "") throw faults.refused("请填写模型");
+    if (!isFormat(format)) throw faults.refused(`接口须为 ${ROUTE_FORMATS.join("、")} 之一`);
+    const caller = await callerOf(ctx, { tokenId, userId, group: query.group.trim() || "default" });
+    await ctx.candidates.pending;
+    const { group, refusal, models } = caller;
+    const isAllowed = models?.has(model) !== false;
+    const explained = explainRoute(
+      { ...ctx, optionText: (name) => ctx.options.get(name) },
+      { group, model, endpoint: format },
+    );
+    const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
+    return { ...(await withKeyNames(ctx, explained)), refusal: said };
+  },
+};
+
+function isFormat(text: string): text is RouteFormat {
+  return ROUTE_FORMATS.some((format) => format === text);
+}
+
+interface Asked {
+  readonly tokenId: number;
+  readonly userId: number;
+  readonly group: string;
+}
+
+interface Who {
+  readonly group: string;
+  /** Why it may not call at all; "" = it may. */
+  readonly refusal: string;
+  readonly models: ReturnType<typeof modelList>;
+}
+
+/** Who is asked about, as the relay would see him. Throws: 404. */
+async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promise<Who> {
+  const nowSec = ctx.clock.seconds();
+  if (tokenId > 0) {
+    const row = await findKeyOwner(ctx.db, tokenId);
+    if (row === undefined) throw faults.notFound("找不到该令牌");
+    const scope = await readScope(ctx.db, row, nowSec);
+    const isUsable = row.status === TokenStatus.enabled || row.status === TokenStatus.exhausted;
+    const refusal = row.user_status !== UserStatus.enabled ? "账户已停用" : isUsable ? "" : "令牌不可用";
+    const models = modelList(row.models.split(",").filter((name) => name !== ""));
+    return { group: scope.group, refusal, models };
+  }
+  if (userId === 0) return { group, refusal: "", models: undefined };
+  const user = await findUserById(ctx.db, userId);
+  if (user === undefined) throw faults.notFound("找不到该用户");
+  const own = { id: 0, user_id: userId, wallet_id: 0, group: user.group, wallet_group: null, seat_id: null };
+  const scope = await readScope(ctx.db, own, nowSec);
+  const refusal = user.status === UserStatus.enabled ? "" : "账户已停用";
+  return { group: scope.group, refusal, models: undefined };
+}
+
+/** How many keys of a channel are named. */
+const MOST_KEYS = 100;
+
+/** The keys of the channels that have the model, by name. */
+async function withKeyNames(ctx: Context, explained: RouteExplanation): Promise<RouteExplanation> {
+  const channels = explained.channels.map(async (channel) => {
+    const live = ctx.candidates.byId(channel.id);
+    const isAsked = channel.verdict !== "group" && channel.verdict !== "model";
+    if (live?.keys === undefined || !isAsked) return channel;
+    const page = { status: 0, keyword: "", offset: 0, limit: MOST_KEYS };
+    const rows = await listKeys(ctx.db, channel.id, page);
+    const keys = rows.map((row) => explainKey(ctx, live, row, explained.model));
+    return { ...channel, keys, keys_total: await countKeys(ctx.db, channel.id, page) };
+  });
+  return { ...explained, channels: await Promise.all(channels) };
+}

@@ -1,0 +1,180 @@
+// Why calls go to which channel: every channel with its verdict, by the same functions that choose for the relay (requirements C47). Calls
+// nothing and changes nothing; what it knows of failures and limits is this process's view.
+import { ChannelStatus } from "#contract/channel.ts";
+import { NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
+import type { RouteChannel, RouteExplanation, RouteFormat, RouteKey, RouteVerdict } from "#contract/route.ts";
+import type { Clock } from "#server/clock.ts";
+import { charge } from "#server/money/price.ts";
+import type { PriceBook } from "#server/money/price-book.ts";
+import { type OptionText, planCall } from "#server/upstream/call/plan.ts";
+import type { Candidates } from "./candidates.ts";
+import type { ChannelGate } from "./channel-caps.ts";
+import { choose } from "./choice.ts";
+import type { Health } from "./health.ts";
+import type { LiveChannel } from "./live-channel.ts";
+
+export interface ExplainParts {
+  readonly candidates: Pick<Candidates, "all" | "find">;
+  readonly health: Pick<Health, "openCircuits" | "restOf">;
+  readonly gate: Pick<ChannelGate, "fullNow">;
+  readonly clock: Pick<Clock, "now">;
+  prices(): PriceBook;
+  readonly optionText: OptionText;
+}
+
+export interface AskedRoute {
+  readonly group: string;
+  readonly model: string;
+  readonly endpoint: RouteFormat;
+}
+
+/** Tells of every channel what becomes of it now. */
+export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExplanation {
+  const { group, model } = asked;
+  const candidates = parts.candidates.find(group, model);
+  const verdicts = new Map<number, readonly [RouteVerdict, number]>();
+  const absent = candidates.filter((channel) => !canServe(parts, channel, asked));
+  const full = candidates.filter((channel) => parts.gate.fullNow(channel) !== undefined);
+  const choice = {
+    tried: idsOf(absent),
+    full: idsOf(full),
+    random: 0,
+    isOpen: parts.health.openCircuits(model),
+  };
+  choose(candidates, choice, ({ id }, verdict, odds) => {
+    // Chance decides among those that are left.
+    const told = verdict === "tried" ? "endpoint_absent" : odds > 0 ? "next" : verdict;
+    verdicts.set(id, [told, odds]);
+  });
+  const channels = parts.candidates
+    .all()
+    .map((channel) => tell(parts, channel, asked, verdicts.get(channel.id) ?? [outside(channel, asked), 0]));
+  return { group, model, refusal: refusalOf(channels, asked), channels: channels.sort(byRank) };
+}
+
+function idsOf(channels: readonly LiveChannel[]): ReadonlySet<number> {
+  return new Set(channels.map(({ id }) => id));
+}
+
+/** Whether its provider has the interface, and there is a price: the relay finds that out when it is the channel's turn, and goes on. */
+function canServe(
+  { optionText }: ExplainParts,
+  channel: LiveChannel,
+  { model, endpoint }: AskedRoute,
+): boolean {
+  const name = channel.mapping.get(model) ?? model;
+  const key = { endpoint, model: name, apiVersion: "", isStream: false } as const;
+  return planCall(channel.keys?.first(channel) ?? channel, key, optionText).kind === "plan";
+}
+
+/** Why a channel is no candidate. */
+function outside(
+  { status, groups, keys, models, mapping }: LiveChannel,
+  { group, model }: AskedRoute,
+): RouteVerdict {
+  if (!models.has(model) && !mapping.has(model)) return "model";
+  if (!groups.has(group)) return "group";
+  if (status === ChannelStatus.autoDisabled) return "auto_disabled";
+  return status === ChannelStatus.enabled && keys?.enabled === 0 ? "keys_none" : "disabled";
+}
+
+function tell(
+  parts: ExplainParts,
+  channel: LiveChannel,
+  { model, group }: AskedRoute,
+  [verdict, odds]: readonly [RouteVerdict, number],
+): RouteChannel {
+  const { id, name, type, priority, weight } = channel;
+  const upstreamModel = channel.mapping.get(model) ?? model;
+  const full = verdict === "limited" ? parts.gate.fullNow(channel) : undefined;
+  const rest = verdict === "resting" ? parts.health.restOf(channel, model) : undefined;
+  const untilMs = full?.untilMs ?? rest?.untilMs ?? 0;
+  const limits = { ...NO_CHANNEL_LIMITS };
+  for (const cap of channel.limits ?? []) limits[cap.name] = cap.amount;
+  return {
+    ...{ id, name, type, priority, weight, verdict, odds, limits },
+    limit: full?.name ?? "",
+    rests: rest?.what ?? "",
+    until: Math.ceil(untilMs / 1_000),
+    upstream_model: upstreamModel,
+    price: priceOf(parts, { model, upstreamModel, group }),
+    keys: [],
+    keys_total: channel.keys?.enabled ?? 0,
+  };
+}
+
+const MILLION = 1_000_000;
+
+function priceOf(
+  { prices }: ExplainParts,
+  { model, upstreamModel, group }: { model: string; upstreamModel: string; group: string },
+): RouteChannel["price"] {
+  const price = prices().find(model, upstreamModel, group);
+  if (price === undefined) return null;
+  const plain = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  return {
+    input: Number(charge({ ...plain, promptTokens: MILLION }, price)),
+    output: Number(charge({ ...plain, completionTokens: MILLION }, price)),
+  };
+}
+
+const SERVES: readonly RouteVerdict[] = ["next", "left", "weight_zero", "priority_lower"];
+
+/** Why a call is refused before or after the choice; "" = some channel serves it. */
+function refusalOf(channels: readonly RouteChannel[], { group, model }: AskedRoute): string {
+  if (channels.length === 0) return "还没有渠道";
+  const serving = channels.filter(({ verdict }) => verdict === "next");
+  if (serving.length > 0) {
+    const priced = channels.some(({ verdict, price }) => SERVES.includes(verdict) && price !== null);
+    return priced ? "" : `模型 ${model} 没有价格，调用会被拒绝`;
+  }
+  const has = (verdict: RouteVerdict) => channels.some((channel) => channel.verdict === verdict);
+  if (has("limited")) return "能用的渠道都达到了限额，请求会排队或得到 429";
+  if (has("endpoint_absent")) return "有此模型的渠道都不支持这种接口";
+  if (has("disabled") || has("auto_disabled") || has("keys_none"))
+    return `分组 ${group} 下有模型 ${model} 的渠道都已停用`;
+  if (has("group")) return `有模型 ${model} 的渠道都不在分组 ${group}`;
+  return `没有渠道提供模型 ${model}`;
+}
+
+/** Those that serve come first, then those that nearly do. */
+function byRank(a: RouteChannel, b: RouteChannel): number {
+  return rank(a) - rank(b) || b.odds - a.odds || b.priority - a.priority || a.id - b.id;
+}
+
+const RANKS: readonly RouteVerdict[] = [
+  "next",
+  "weight_zero",
+  "priority_lower",
+  "limited",
+  "resting",
+  "endpoint_absent",
+  "keys_none",
+  "auto_disabled",
+  "disabled",
+  "group",
+  "model",
+];
+
+function rank({ verdict }: RouteChannel): number {
+  return RANKS.indexOf(verdict);
+}
+
+/** What becomes of one of a channel's keys; `row` = as it is stored. */
+export function explainKey(
+  { gate, clock }: Pick<ExplainParts, "gate" | "clock">,
+  channel: LiveChannel,
+  row: { readonly id: number; readonly name: string; readonly status: number; readonly models: string },
+  model: string,
+): RouteKey {
+  const { id, name, status } = row;
+  const { inFlight, restsUntilMs } = channel.keys?.state(id, clock.now()) ?? { inFlight: 0, restsUntilMs: 0 };
+  const full = gate.fullNow({ ...channel, keyId: id, limits: undefined });
+  const untilMs = restsUntilMs || (full?.untilMs ?? 0);
+  const told = { id, name, until: Math.ceil(untilMs / 1_000), in_flight: inFlight };
+  if (status === ChannelStatus.autoDisabled) return { ...told, verdict: "auto_disabled" };
+  if (status !== ChannelStatus.enabled) return { ...told, verdict: "disabled" };
+  if (row.models !== "" && !row.models.split(",").includes(model)) return { ...told, verdict: "model" };
+  if (restsUntilMs > 0) return { ...told, verdict: "resting" };
+  return { ...told, verdict: full === undefined ? "next" : "limited" };
+}
