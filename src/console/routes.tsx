@@ -1,6 +1,7 @@
 // The table of pages. Adding a page is one row here: router, menu, guard, title and breadcrumb follow.
 import {
   ApiOutlined,
+  AuditOutlined,
   BookOutlined,
   ControlOutlined,
   CreditCardOutlined,
@@ -277,6 +278,13 @@ export const consolePages: readonly PageRow[] = [
     access: "admin",
     menu: { group: "管理", label: "对账", icon: <ReconciliationOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/payment/books.tsx")).BooksPage,
+  },
+  {
+    path: "/audit",
+    title: "审计",
+    access: "admin",
+    menu: { group: "管理", label: "审计", icon: <AuditOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/audit/page.tsx")).AuditPage,
   },
   {
     path: "/user",

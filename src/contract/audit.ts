@@ -14,7 +14,7 @@ export const AuditEntry = z.object({
   /** `resource.verb`, e.g. `channel.update`. */
   action: z.string(),
   target: z.string(),
-  /** JSON text, or "". */
+  /** JSON text, or "". Of fields that were changed it holds the new values, and in `before` those that they replaced. */
   detail: z.string(),
   address: z.string(),
   request_id: z.string(),
@@ -31,10 +31,17 @@ export const auditApi = {
     method: "GET",
     path: "/api/audit/",
     level: "admin",
-    summary: "管理操作审计记录；verify=true 时另外校验整条哈希链",
+    summary:
+      "管理操作审计记录，可按操作者、操作、对象与时间（秒，含两端，0 为不限）筛选；verify=true 时另外校验整条哈希链",
     query: ListQuery.omit({ order: true, desc: true }).extend({
       actor_id: query.count,
+      /** The actor's name at the time. */
+      username: query.text,
+      /** A whole action, or its head up to a dot. */
       action: query.text,
+      target: query.text,
+      start_timestamp: query.count,
+      end_timestamp: query.count,
       verify: query.flag,
     }),
     data: z.array(AuditEntry),

@@ -80,7 +80,7 @@ describe("ways (requirements B1, B2)", () => {
     ],
     wangfang: [
       ..."总览 令牌 团队 限额 日志 充值 订阅 账单 推广计划 操练场 聊天 文档 价格".split(" "),
-      ..."渠道 兑换 支付 套餐 对账 用户 设置".split(" "),
+      ..."渠道 兑换 支付 套餐 对账 审计 用户 设置".split(" "),
     ],
   } as const;
 
@@ -264,7 +264,7 @@ describe("states of other rows (requirements B4)", () => {
   it("of the log have a type each, and windows from the beginning to an hour ahead (requirements B9)", async () => {
     const { page, context, asked } = await world.visit("root");
     await page.goto("/log");
-    await page.getByLabel("选择明细分类").or(page.locator(".tg-log-type")).first().click();
+    await page.getByLabel("选择明细分类").or(page.locator(".tg-filter-choice")).first().click();
     for (const label of ["全部", "充值", "消费", "管理", "系统"])
       await page.getByTitle(label, { exact: true }).last().waitFor();
     const query = new URL(asked.find((address) => address.includes("/api/log/?")) ?? "http://none")

@@ -75,6 +75,7 @@ export const adminPages: readonly string[] = [
   "/plan",
   "/plan/add",
   "/reconciliation",
+  "/audit",
   "/user",
   "/user/add",
   "/user/invitation",

@@ -56,12 +56,13 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
     const before = await getTarget(ctx, params.id);
     const opened = openTarget(ctx, before);
     checkTarget(ctx, opened.kind, body, opened);
+    const was = await present(ctx, before, 0);
     await ctx.db.transaction().execute(async (tx) => {
       await updateAlertTarget(tx, before.id, targetColumns(ctx, body));
       if (!body.is_enabled) await stopDeliveries(tx, before.id, "通知对象已停用", ctx.clock.seconds());
       const { address, secret, ...told } = body;
       const detail = { ...told, is_address_changed: address !== "", is_secret_changed: secret !== "" };
-      await audit(ctx, tx, call, { action: "alert.update", target: before.id, detail });
+      await audit(ctx, tx, call, { action: "alert.update", target: before.id, detail, before: was });
     });
     const waiting = await countWaiting(ctx.db);
     return present(ctx, await getTarget(ctx, before.id), waiting.get(before.id) ?? 0);

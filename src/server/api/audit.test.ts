@@ -66,7 +66,7 @@ describe.each(databases)("the audit log on $name", (database) => {
       actor_name: "root",
       action: "option.update",
       target: "SystemName",
-      detail: '{"value":"Trail"}',
+      detail: '{"value":"Trail","before":{"value":"Tollgate"}}',
       address: "127.0.0.1",
       request_id: response.headers.get("x-oneapi-request-id"),
     });
@@ -86,7 +86,7 @@ describe.each(databases)("the audit log on $name", (database) => {
     expect(await newest()).toMatchObject({
       action: "channel.update",
       target: String(id),
-      detail: '{"weight":3,"key":"changed"}',
+      detail: '{"weight":3,"key":"changed","before":{"weight":0}}',
     });
     await app.call(admin.who, "DELETE", `/api/channel/${id}`);
     expect(await newest()).toMatchObject({
@@ -99,6 +99,56 @@ describe.each(databases)("the audit log on $name", (database) => {
     await put("SMTPToken", "mail-trail-canary");
     expect(await newest()).toMatchObject({ target: "SMTPToken", detail: '{"value":"changed"}' });
     expect(JSON.stringify(await db.selectFrom("audit").selectAll().execute())).not.toContain("canary");
+  });
+
+  test("what a field was stands beside what it became; of long texts the part that differs", async () => {
+    const models = Array.from({ length: 200 }, (_, index) => `model-${index}`);
+    await app.call(admin.who, "POST", "/api/channel/", {
+      ...CHANNEL,
+      name: "long",
+      models: models.join(","),
+    });
+    const { id } = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
+    const changed = models.map((model) => (model === "model-150" ? "model-x" : model)).join(",");
+    await app.call(admin.who, "PUT", "/api/channel/", { id, models: changed, name: "short" });
+    const { detail } = await newest();
+    const { name, models: after, before } = JSON.parse(detail);
+    expect([before.name, name]).toEqual(["long", "short"]);
+    expect(after).toContain("model-149,model-x,model-151");
+    expect(before.models).toContain("model-149,model-150,model-151");
+    expect(after.length).toBeLessThan(250);
+    const someone = await seedUser(app.ctx, "changed");
+    await app.call(asRoot, "PUT", "/api/user/", { id: someone.id, password: "quiet-lantern-7", role: 10 });
+    expect((await newest()).detail).toBe('{"role":10,"password":"changed","before":{"role":1}}');
+    await app.call(asRoot, "POST", "/api/user/manage", { username: "changed", action: "demote" });
+    expect(JSON.parse((await newest()).detail)).toMatchObject({ role: 1, before: { role: 10 } });
+  });
+
+  test("is filtered by actor, act, target and time, and the total is that of the filter", async () => {
+    const { id } = await seedUser(app.ctx, "filtered");
+    const rename = (display_name: string, who = asRoot) =>
+      app.call(who, "PUT", "/api/user/", { id, display_name });
+    await rename("甲");
+    await rename("乙", admin.who);
+    const found = async (query: string) => {
+      const { data, total } = await read(`${query}&target=${id}`);
+      expect(total).toBe(data.length);
+      return data.map((row: { actor_name: string; detail: string }) => [
+        row.actor_name,
+        JSON.parse(row.detail),
+      ]);
+    };
+    const first = ["root", { display_name: "甲", before: { display_name: "filtered" } }];
+    const second = ["admin", { display_name: "乙", before: { display_name: "甲" } }];
+    expect(await found("action=user")).toEqual([second, first]);
+    expect(await found("action=user.update&username=root")).toEqual([first]);
+    expect(await found(`actor_id=${admin.id}`)).toEqual([second]);
+    expect(await found("action=use")).toEqual([]);
+    const { created_at: at } = await newest();
+    expect(await found(`start_timestamp=${at}&end_timestamp=${at}&username=admin`)).toEqual([second]);
+    expect(await found(`start_timestamp=${at + 1}`)).toEqual([]);
+    expect(await found("end_timestamp=1")).toEqual([]);
+    expect(await found("start_timestamp=x&end_timestamp=-1")).toHaveLength(2);
   });
 
   test("there is no administrative write without its row", async () => {

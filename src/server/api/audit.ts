@@ -5,7 +5,14 @@ import type { Handlers } from "./call.ts";
 
 export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
   async list({ db }, { query }) {
-    const filter = { actorId: query.actor_id, action: query.action };
+    const filter = {
+      actorId: query.actor_id,
+      actorName: query.username,
+      action: query.action,
+      target: query.target,
+      start: query.start_timestamp,
+      end: query.end_timestamp,
+    };
     const data = await listAudit(db, filter, { page: query.p, size: query.size });
     const total = await countAudit(db, filter);
     if (!query.verify) return { data, total };

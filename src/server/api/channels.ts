@@ -177,7 +177,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
         ...(key === "" ? {} : { key: "changed" }),
         ...(typed === undefined ? {} : { proxy: showProxy(typed).proxy, proxy_changed: true }),
       };
-      await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail });
+      await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail, before: current });
     });
     await announce(ctx, String(body.id));
     return presentOne(ctx, await getChannel(ctx, body.id));

@@ -1,4 +1,5 @@
 // Handlers: the second half of a login, and the second factors of the own account (requirements I22–I30, I34).
+import type { AuditAction } from "#contract/audit-actions.ts";
 import type { factorApi, LoginUser } from "#contract/factor.ts";
 import { trustEnd } from "#server/accounts/browsers.ts";
 import { beginTotp, finishTotp } from "#server/accounts/enrolment.ts";
@@ -250,7 +251,7 @@ export async function ownSession(
 function changing(
   ctx: Context,
   call: Parameters<typeof audit>[2],
-  action: string,
+  action: AuditAction,
   detail: Readonly<Record<string, string>>,
 ) {
   return (tx: Db) => audit(ctx, tx, call, { action, target: call.actor.id, detail });

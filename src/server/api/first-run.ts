@@ -40,7 +40,7 @@ export const firstRun: Handlers<{ firstRun: typeof firstRunApi }>["firstRun"] = 
         await changeAccount(ctx, tx, { seen: user, change: { password: hash } });
         if (preset !== undefined) await updateUserProfile(tx, user.id, preset);
         if (site !== "") await ctx.options.write(tx, "ServerAddress", site);
-        const act = { action: "auth.first_run", target: user.id, detail: { server_address: site } };
+        const act = { action: "auth.first_run" as const, target: user.id, detail: { server_address: site } };
         await audit(ctx, tx, { ...call, actor: user }, act);
       });
     } catch (error) {

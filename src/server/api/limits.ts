@@ -66,7 +66,7 @@ export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
     const change = changeOf(ctx, row, body);
     await ctx.db.transaction().execute(async (tx) => {
       await updateLimit(tx, row.id, change);
-      await audit(ctx, tx, call, { action: "limit.update", target: row.id, detail: change });
+      await audit(ctx, tx, call, { action: "limit.update", target: row.id, detail: change, before: row });
     });
     await tell(ctx, row);
     return presentOne(ctx, row.id);

@@ -64,7 +64,8 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
       await updateProvider(tx, before.id, providerColumns(ctx, body));
       const { secret, ...told } = body;
       const detail = { ...told, is_secret_changed: secret !== "" };
-      await audit(ctx, tx, call, { action: "login_provider.update", target: before.id, detail });
+      const act = { action: "login_provider.update", target: before.id, detail } as const;
+      await audit(ctx, tx, call, { ...act, before: present(ctx, before, 0) });
     });
     await ctx.signOn.changed();
     return presentById(ctx, before.id);

@@ -201,7 +201,7 @@ async function auditDenial(
   if (!(await ctx.coord.remember(`denied:${actor.id}:${target}:${about}`, DENIAL_MS))) return;
   const { client, requestId } = http.var;
   const call = { actor, address: client.address, requestId };
-  const act = { action: "auth.denied", target, ...(about === "" ? {} : { detail: { about } }) };
+  const act = { action: "auth.denied" as const, target, ...(about === "" ? {} : { detail: { about } }) };
   await audit(ctx, ctx.db, call, act);
 }
 

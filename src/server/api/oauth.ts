@@ -70,6 +70,6 @@ function arrival(
 
 /** The owner of an account has changed: that is for the audit log, the identity itself is not. */
 function binding(ctx: Context, call: ActCall, identity: "github" | "wechat" | "email") {
-  const act = { action: "user.bind", target: call.actor.id, detail: { identity } };
+  const act = { action: "user.bind" as const, target: call.actor.id, detail: { identity } };
   return (tx: Db) => audit(ctx, tx, call, act);
 }

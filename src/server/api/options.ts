@@ -62,6 +62,7 @@ async function write(
 ): Promise<void> {
   const { call, key, text } = change;
   const row: OptionRow = optionTable[key];
+  const replaced = ctx.options.list().find((option) => option.key === key)?.value;
   await ctx.options.write(tx, key, text);
   const secret = SECRET_OF_ADDRESS[key];
   const before = ctx.options.get(key);
@@ -72,8 +73,9 @@ async function write(
     tx,
     manageLog(ctx, call.actor, row.secret ? `修改选项 ${key}` : `修改选项 ${key}：${said}`),
   );
-  const detail = row.secret ? { value: "changed" } : { value: said };
-  await audit(ctx, tx, call, { action: "option.update", target: key, detail });
+  const detail = { value: row.secret ? "changed" : text };
+  const act = { action: "option.update", target: key, detail, before: { value: replaced } } as const;
+  await audit(ctx, tx, call, act);
 }
 
 /** An entry of the usage log about what an administrator did. */

@@ -82,7 +82,8 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
         (key) => isSecret(provider, key) && body.fields[key] !== "",
       );
       const detail = { name, is_enabled, methods, fee_bp, rate, secrets_changed: secrets };
-      await audit(ctx, tx, call, { action: "payment.instance.update", target: before.id, detail });
+      const act = { action: "payment.instance.update", target: before.id, detail } as const;
+      await audit(ctx, tx, call, { ...act, before: presentInstance(ctx, before) });
     });
     return presentInstance(ctx, await getInstance(ctx, before.id));
   },

@@ -92,6 +92,7 @@ export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
         action: "plan.update",
         target: before.id,
         detail: { ...body, version_id },
+        before: present(before),
       });
     });
     return presentOne(ctx, before.id);

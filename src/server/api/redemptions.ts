@@ -70,7 +70,12 @@ export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redempt
     const isToggle = query.status_only !== "";
     await ctx.db.transaction().execute(async (tx) => {
       const detail = isToggle ? await toggle(tx, current, body.status) : await edit(tx, current, body);
-      await audit(ctx, tx, call, { action: "redemption.update", target: current.id, detail });
+      await audit(ctx, tx, call, {
+        action: "redemption.update",
+        target: current.id,
+        detail,
+        before: current,
+      });
     });
     return present(ctx, await getRedemption(ctx.db, current.id), new Set([current.id]));
   },

@@ -108,7 +108,7 @@ export async function openSession(
         throw faults.refused("该绑定刚被解除，请重新登录");
       await beside?.(tx);
       met.browser = await browser.meet(tx, user.id, trustUntil);
-      const act = { action: "auth.login", target: user.id, detail: { via, ...factor } };
+      const act = { action: "auth.login" as const, target: user.id, detail: { via, ...factor } };
       await audit(ctx, tx, { actor: user, address, requestId }, act);
     },
   });

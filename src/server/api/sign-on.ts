@@ -42,7 +42,7 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
     const visitor = { browserId: session.browserId, userId: actor?.id ?? 0 };
     const binding = (who: { readonly id: number; readonly username: string }) => ({
       call: { ...call, actor: who },
-      act: { action: "user.bind", target: who.id, detail: { identity: slug } },
+      act: { action: "user.bind" as const, target: who.id, detail: { identity: slug } },
     });
     if (actor) {
       const vouched = await ctx.signOn.finish(slug, visitor, told);

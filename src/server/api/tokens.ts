@@ -100,7 +100,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
         ...(quota === undefined ? {} : { remain_quota: quota }),
         ...(isForgotten ? { shown_once: true } : {}),
       };
-      await audit(ctx, tx, call, { action: "token.update", target: current.id, detail });
+      await audit(ctx, tx, call, { action: "token.update", target: current.id, detail, before: current });
     });
     if (quota !== undefined) await grant(ctx, actor, current, quota);
     await ctx.coord.publish("tokens", String(current.id));

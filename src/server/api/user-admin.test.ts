@@ -243,7 +243,7 @@ describe.each(databases)("administration of users on $name", (database) => {
     });
 
     test("an amount that the user spent meanwhile is reported, and the audit log says so", async () => {
-      const { id } = await person();
+      const { id, username } = await person();
       const { ledger, db } = world.app.ctx;
       const adjust = ledger.adjust.bind(ledger);
       vi.spyOn(ledger, "adjust").mockImplementationOnce(async (order) => {
@@ -267,7 +267,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       expect(acts).toEqual([
         {
           action: "user.update",
-          detail: '{"display_name":"新名","quota":0,"original_quota":500000,"invite_commission_balance":"3"}',
+          detail: `{"display_name":"新名","quota":0,"original_quota":500000,"invite_commission_balance":"3","before":{"display_name":"${username}","quota":500000}}`,
         },
         { action: "user.amount_refused", detail: '{"what":"quota","outcome":"below_zero"}' },
       ]);

@@ -71,7 +71,7 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
     await ctx.db.transaction().execute(async (tx) => {
       await changeAccount(ctx, tx, { seen: target, change, keepSession });
       const detail = describeEdit(change, body, amounts);
-      await audit(ctx, tx, call, { action: "user.update", target: target.id, detail });
+      await audit(ctx, tx, call, { action: "user.update", target: target.id, detail, before: target });
     });
     await pay(ctx, call, { target, remark: body.remark ?? "", amounts });
     await ctx.coord.publish("users", String(target.id));
@@ -88,7 +88,8 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
       await audit(ctx, tx, call, {
         action: `user.${body.action}`,
         target: target.id,
-        detail: { username: target.username },
+        detail: { username: target.username, ...result },
+        before: target,
       });
     });
     await ctx.coord.publish("users", String(target.id));

@@ -207,6 +207,11 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
       .where("target", "=", String(id))
       .execute();
     expect(act?.action).toBe("user.update");
-    expect(JSON.parse(act?.detail ?? "")).toEqual({ password: "changed", quota: 5, remark: "测试" });
+    expect(JSON.parse(act?.detail ?? "")).toEqual({
+      password: "changed",
+      quota: 5,
+      remark: "测试",
+      before: { quota: 500_000 },
+    });
   });
 });

@@ -117,7 +117,8 @@ describe.each(databases)("jobs on $name", (database) => {
     const broken = () =>
       ctx.events.samples().find(({ name }) => name === "tollgate_audit_trail_broken")?.value;
     const act = { created_at: 1, actor_id: 1, actor_name: "root", detail: "", address: "", request_id: "" };
-    for (const target of ["a", "b", "c"]) await appendAudit(ctx.db, { ...act, action: "test.act", target });
+    for (const target of ["a", "b", "c"])
+      await appendAudit(ctx.db, { ...act, action: "option.update", target });
     expect(await fullLedgerCheck.run(ctx)).toBe("books agree, trail of 3 acts whole");
     expect([broken(), notify.mock.calls]).toEqual([0, []]);
     if (database.name === "SQLite") await sql`DROP TRIGGER audit_no_update`.execute(ctx.db);

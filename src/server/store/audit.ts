@@ -1,6 +1,7 @@
 // The trail of administrators' acts: appended to and read, never changed. Each row carries the hash of the one before, so
 // that a row that was edited, removed or slipped in shows (requirements P05).
 import { type Selectable, sql } from "kysely";
+import type { AuditAction } from "#contract/audit-actions.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
 import { countRows, type Page, pageOf } from "./page.ts";
@@ -9,7 +10,7 @@ import type { AuditTable } from "./tables.ts";
 export type AuditRow = Selectable<AuditTable>;
 
 /** What is known of an act; number and hashes are given here. */
-export type NewAudit = Omit<AuditRow, "id" | "previous_hash" | "hash">;
+export type NewAudit = Omit<AuditRow, "id" | "previous_hash" | "hash"> & { readonly action: AuditAction };
 
 const COLUMNS = [
   "id",
@@ -66,13 +67,24 @@ export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
 export interface AuditFilter {
   /** 0 = anybody. */
   readonly actorId: number;
+  /** The name at the time; "" = anybody. */
+  readonly actorName: string;
   /** Whole action or its head up to a dot, e.g. `channel`; "" = any. */
   readonly action: string;
+  /** "" = any. */
+  readonly target: string;
+  /** Seconds, both included; 0 = open. */
+  readonly start: number;
+  readonly end: number;
 }
 
-function filtered(db: Db, { actorId, action }: AuditFilter) {
+function filtered(db: Db, { actorId, actorName, action, target, start, end }: AuditFilter) {
   let query = db.selectFrom("audit");
   if (actorId !== 0) query = query.where("actor_id", "=", actorId);
+  if (actorName !== "") query = query.where("actor_name", "=", actorName);
+  if (target !== "") query = query.where("target", "=", target);
+  if (start !== 0) query = query.where("created_at", ">=", start);
+  if (end !== 0) query = query.where("created_at", "<=", end);
   if (action === "") return query;
   // "/" is the character after ".": everything that begins with `action.`.
   return query.where((where) =>

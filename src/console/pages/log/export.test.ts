@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { fetchRows, MAX_ROWS, rowsCsv } from "#console/base/export.ts";
 import { LogEntry } from "#contract/log.ts";
-import { entriesCsv, fetchEntries, MAX_ROWS } from "./export.tsx";
+import { logColumns, logPages } from "./export.ts";
 import { logQuery, NO_FILTERS } from "./filters.ts";
 
 const NOW = 1_800_000_000;
@@ -38,17 +39,19 @@ function serve(count: number, pageSize: number, withTotal: boolean): string[] {
   return asked;
 }
 
-function job(isAdmin: boolean) {
+function fetchEntries(isAdmin: boolean): Promise<LogEntry[]> {
   const filter = logQuery({ ...NO_FILTERS, username: "lihua" }, NOW);
-  return { filter, isAdmin, signal: new AbortController().signal, onProgress: () => undefined };
+  return fetchRows(logPages({ filter, isAdmin }, NOW, new AbortController().signal), () => undefined);
 }
+
+const entriesCsv = (entries: readonly LogEntry[], isAdmin: boolean) => rowsCsv(entries, logColumns(isAdmin));
 
 afterEach(() => vi.unstubAllGlobals());
 
 describe("fetching the log for a file", () => {
   test("reads all pages up to now, without fields that ordinary users may not filter by", async () => {
     const asked = serve(230, 100, true);
-    expect(await fetchEntries(job(false), NOW)).toHaveLength(230);
+    expect(await fetchEntries(false)).toHaveLength(230);
     expect(asked).toHaveLength(3);
     expect(asked.every((address) => address.includes(`end_timestamp=${NOW}`))).toBe(true);
     expect(asked.some((address) => address.includes("username"))).toBe(false);
@@ -56,14 +59,14 @@ describe("fetching the log for a file", () => {
 
   test("ends with a server that says no total and gives ten rows whatever is asked", async () => {
     serve(37, 10, false);
-    expect(await fetchEntries(job(true), NOW)).toHaveLength(37);
+    expect(await fetchEntries(true)).toHaveLength(37);
     serve(40, 10, false);
-    expect(await fetchEntries(job(true), NOW)).toHaveLength(40);
+    expect(await fetchEntries(true)).toHaveLength(40);
   });
 
   test("stops at the limit", async () => {
     const asked = serve(MAX_ROWS * 2, 100, true);
-    expect(await fetchEntries(job(true), NOW)).toHaveLength(MAX_ROWS);
+    expect(await fetchEntries(true)).toHaveLength(MAX_ROWS);
     expect(asked).toHaveLength(MAX_ROWS / 100);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filterParams, isFiltered, logQuery, NO_FILTERS, rangePresets, readFilters } from "./filters.ts";
+import { filterParams, isFiltered, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
 
 describe("log filters", () => {
   it("survive the way through the URL", () => {
@@ -34,16 +34,5 @@ describe("log filters", () => {
     expect(start_timestamp).toBe(0);
     expect(end_timestamp - now).toBeGreaterThanOrEqual(3_600);
     expect(end_timestamp).toBe(logQuery(NO_FILTERS, now + 60).end_timestamp);
-  });
-
-  it("know today, yesterday, seven days and the month", () => {
-    const [today, yesterday, week, month] = rangePresets(new Date(2026, 10, 20, 15)).map(
-      ({ window }) => window,
-    );
-    const at = (day: number) => new Date(2026, 10, day).getTime() / 1000;
-    expect(today).toEqual({ start: at(20), end: at(21) - 1 });
-    expect(yesterday).toEqual({ start: at(19), end: at(20) - 1 });
-    expect(week?.start).toBe(at(14));
-    expect(month?.start).toBe(at(1));
   });
 });

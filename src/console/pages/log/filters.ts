@@ -1,4 +1,5 @@
 // The filters of the usage log as the URL holds them. Pure.
+import { wholeIn } from "#console/base/time-range.ts";
 import { LogType } from "#contract/log.ts";
 
 export interface LogFilters {
@@ -34,20 +35,15 @@ export const LOG_TYPES: readonly { readonly value: number; readonly label: strin
   { value: LogType.error, label: "错误" },
 ];
 
-function whole(text: string | null): number {
-  const value = Number(text ?? "");
-  return Number.isSafeInteger(value) && value > 0 ? value : 0;
-}
-
 /** Reads the filters; anything unreadable counts as not filtered. */
 export function readFilters(params: URLSearchParams): LogFilters {
   return {
-    type: whole(params.get("type")),
+    type: wholeIn(params.get("type")),
     token_name: params.get("token_name") ?? "",
     model_name: params.get("model_name") ?? "",
-    start: whole(params.get("start")),
-    end: whole(params.get("end")),
-    channel: whole(params.get("channel")),
+    start: wholeIn(params.get("start")),
+    end: wholeIn(params.get("end")),
+    channel: wholeIn(params.get("channel")),
     username: params.get("username") ?? "",
   };
 }
@@ -82,23 +78,4 @@ export function logQuery(filters: LogFilters, nowSec: number) {
   const { type, token_name, model_name, channel, username } = filters;
   const end_timestamp = filters.end === 0 ? (Math.ceil(nowSec / HOUR) + 1) * HOUR : filters.end;
   return { type, token_name, model_name, channel, username, start_timestamp: filters.start, end_timestamp };
-}
-
-export interface Window {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Presets of the time range, by the viewer's own calendar. */
-export function rangePresets(now: Date): readonly { readonly label: string; readonly window: Window }[] {
-  const day = (offset: number) =>
-    Math.floor(new Date(now.getFullYear(), now.getMonth(), now.getDate() + offset).getTime() / 1000);
-  const month = Math.floor(new Date(now.getFullYear(), now.getMonth(), 1).getTime() / 1000);
-  const tonight = day(1) - 1;
-  return [
-    { label: "今天", window: { start: day(0), end: tonight } },
-    { label: "昨天", window: { start: day(-1), end: day(0) - 1 } },
-    { label: "近 7 天", window: { start: day(-6), end: tonight } },
-    { label: "本月", window: { start: month, end: tonight } },
-  ];
 }

@@ -7,6 +7,7 @@ import { type Query, query } from "#console/base/call.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
 import { isAdmin as isAdministrator, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { ExportButton } from "#console/ui/export-button.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
 import { type ListInput, withParams } from "#console/ui/table-state.ts";
@@ -14,7 +15,7 @@ import { type LogEntry, type LogStat, logApi } from "#contract/log.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { columnsFor, LogKind } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
-import { ExportButton } from "./export.tsx";
+import { logColumns, logPages } from "./export.ts";
 import { failureIn } from "./failure.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { filterParams, isFiltered, type LogFilters, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
@@ -108,8 +109,15 @@ export function LogListPage() {
   const filters = readFilters(params);
   const filter = logQuery(filters, Date.now() / 1000);
   const change = (next: LogFilters) => setParams((current) => withParams(current, filterParams(next)));
+  const exportButton = (
+    <ExportButton
+      name="使用明细"
+      columns={logColumns(isAdmin)}
+      open={(nowSec, signal) => logPages({ filter, isAdmin }, nowSec, signal)}
+    />
+  );
   return (
-    <Page title="使用明细" extra={<ExportButton filter={filter} isAdmin={isAdmin} />}>
+    <Page title="使用明细" extra={exportButton}>
       <LogStats filter={filter} isAdmin={isAdmin} />
       <ResourceTable<LogEntry>
         name="log"
