@@ -1,10 +1,7 @@
 // The table of pages. Adding a page is one row here: router, menu, guard, title and breadcrumb follow.
 import {
-  ApiOutlined,
-  AuditOutlined,
   BookOutlined,
   ControlOutlined,
-  CreditCardOutlined,
   DashboardOutlined,
   DollarOutlined,
   ExperimentOutlined,
@@ -12,13 +9,9 @@ import {
   GiftOutlined,
   KeyOutlined,
   MessageOutlined,
-  PayCircleOutlined,
   ProfileOutlined,
-  ReconciliationOutlined,
   ScheduleOutlined,
   SettingOutlined,
-  TagsOutlined,
-  TeamOutlined,
   UsergroupAddOutlined,
   WalletOutlined,
 } from "@ant-design/icons";
@@ -27,6 +20,8 @@ import { createBrowserRouter, type RouteObject } from "react-router";
 import { inTime } from "#console/base/chunk.ts";
 import { RouteFault } from "#console/ui/route-fault.tsx";
 import type { PageRow } from "#console/ui/shell/nav.ts";
+import { adminPages } from "./routes/admin.tsx";
+import { formPages, tokenLimitPages } from "./routes/rows.ts";
 import { guestPages } from "./routes-guest.ts";
 
 const loadShell = async () => (await import("#console/ui/shell/shell.tsx")).Shell;
@@ -36,38 +31,9 @@ function sinceMidnight(): string {
   return `?start=${new Date().setHours(0, 0, 0, 0) / 1000}`;
 }
 
-/** The two addresses of a form: for what is new, and for a row. */
-function formPages(
-  noun: string,
-  row: Pick<PageRow, "access" | "load"> & { readonly parent: string },
-): PageRow[] {
-  return [
-    { ...row, path: `${row.parent}/add`, title: `添加新的${noun}` },
-    { ...row, path: `${row.parent}/edit/:id`, title: `编辑${noun}` },
-  ];
-}
-
-/** The limits of one token, and their form. */
-function tokenLimitPages(
-  row: Pick<PageRow, "access"> & { readonly parent: string },
-  base: string,
-): PageRow[] {
-  const load = () => import("./pages/limit/token-pages.tsx");
-  const loadForm = async () => (await load()).TokenLimitFormPage;
-  return [
-    { ...row, path: base, title: "令牌限额", load: async () => (await load()).TokenLimitPage },
-    { ...row, path: `${base}/add`, title: "添加新的限额", load: loadForm },
-    { ...row, path: `${base}/edit/:id`, title: "编辑限额", load: loadForm },
-  ];
-}
-
-/** What stands beneath the lists of teams and of channels. */
 const OF_TEAM = { access: "user", parent: "/team" } as const;
-const OF_CHANNEL = { access: "admin", parent: "/channel" } as const;
 const loadJoin = async () => (await import("./pages/team/join.tsx")).JoinTeamPage;
 const loadTeam = async () => (await import("./pages/team/page.tsx")).TeamPage;
-const loadKeys = async () => (await import("./pages/channel/keys.tsx")).ChannelKeysPage;
-const loadRoute = async () => (await import("./pages/channel/route.tsx")).RouteExplainPage;
 
 /** Pages inside the shell. */
 export const consolePages: readonly PageRow[] = [
@@ -109,6 +75,7 @@ export const consolePages: readonly PageRow[] = [
   },
   ...formPages("限额", {
     access: "admin",
+    permission: "limit.write",
     parent: "/limit",
     load: async () => (await import("./pages/limit/form.tsx")).LimitFormPage,
   }),
@@ -208,132 +175,7 @@ export const consolePages: readonly PageRow[] = [
     parent: "/pricing",
     load: async () => (await import("./pages/framed/pages.tsx")).CheapPage,
   },
-  {
-    path: "/channel",
-    title: "管理渠道",
-    access: "admin",
-    menu: { group: "管理", label: "渠道", icon: <ApiOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/channel/list.tsx")).ChannelListPage,
-  },
-  { ...OF_CHANNEL, path: "/channel/keys/:channel", title: "渠道密钥", load: loadKeys },
-  { ...OF_CHANNEL, path: "/channel/route", title: "路由解释", load: loadRoute },
-  ...formPages("渠道", {
-    access: "admin",
-    parent: "/channel",
-    load: async () => (await import("./pages/channel/form.tsx")).ChannelFormPage,
-  }),
-  {
-    path: "/redemption",
-    title: "管理兑换码",
-    access: "admin",
-    menu: { group: "管理", label: "兑换", icon: <TagsOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/redemption/list.tsx")).RedemptionListPage,
-  },
-  ...formPages("兑换码", {
-    access: "admin",
-    parent: "/redemption",
-    load: async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage,
-  }),
-  {
-    path: "/payment",
-    title: "支付管理",
-    access: "admin",
-    menu: { group: "管理", label: "支付", icon: <PayCircleOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/payment/page.tsx")).PaymentPage,
-  },
-  {
-    path: "/payment/order/:no",
-    title: "订单详情",
-    access: "admin",
-    parent: "/payment",
-    load: async () => (await import("./pages/payment/order.tsx")).PaymentOrderPage,
-  },
-  ...formPages("支付渠道", {
-    access: "admin",
-    parent: "/payment",
-    load: async () => (await import("./pages/payment/instance-form.tsx")).InstanceFormPage,
-  }),
-  {
-    path: "/plan",
-    title: "管理套餐",
-    access: "admin",
-    menu: { group: "管理", label: "套餐", icon: <CreditCardOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/payment/plans.tsx")).PlansPage,
-  },
-  ...formPages("套餐", {
-    access: "admin",
-    parent: "/plan",
-    load: async () => (await import("./pages/payment/plan-form.tsx")).PlanFormPage,
-  }),
-  {
-    path: "/price",
-    title: "从价目表更新价格",
-    access: "admin",
-    parent: "/setting",
-    load: async () => (await import("./pages/price/page.tsx")).PricePage,
-  },
-  {
-    path: "/reconciliation",
-    title: "对账",
-    access: "admin",
-    menu: { group: "管理", label: "对账", icon: <ReconciliationOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/payment/books.tsx")).BooksPage,
-  },
-  {
-    path: "/audit",
-    title: "审计",
-    access: "admin",
-    menu: { group: "管理", label: "审计", icon: <AuditOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/audit/page.tsx")).AuditPage,
-  },
-  {
-    path: "/user",
-    title: "管理用户",
-    access: "admin",
-    menu: { group: "管理", label: "用户", icon: <TeamOutlined aria-hidden="true" /> },
-    load: async () => (await import("./pages/user/list.tsx")).UserListPage,
-  },
-  {
-    path: "/user/add",
-    title: "添加新的用户",
-    access: "admin",
-    parent: "/user",
-    load: async () => (await import("./pages/user/new-form.tsx")).NewUserPage,
-  },
-  {
-    path: "/user/invitation",
-    title: "邀请",
-    access: "admin",
-    parent: "/user",
-    load: async () => (await import("./pages/user/invitations.tsx")).InvitationsPage,
-  },
-  ...formPages("邀请", {
-    access: "admin",
-    parent: "/user/invitation",
-    load: async () => (await import("./pages/user/invitation-form.tsx")).NewInvitationPage,
-  }).slice(0, 1),
-  {
-    path: "/user/edit/:id",
-    title: "编辑用户",
-    access: "admin",
-    parent: "/user",
-    load: async () => (await import("./pages/user/edit-form.tsx")).EditUserPage,
-  },
-  {
-    path: "/user/token/:user",
-    title: "用户的令牌",
-    access: "admin",
-    parent: "/user",
-    load: async () => (await import("./pages/token/of-user.tsx")).UserTokensPage,
-  },
-  {
-    path: "/user/token/:user/add",
-    title: "为用户添加令牌",
-    access: "admin",
-    parent: "/user",
-    load: async () => (await import("./pages/token/of-user.tsx")).UserTokenFormPage,
-  },
-  ...tokenLimitPages({ access: "admin", parent: "/user" }, "/user/token/:user/limit/:token"),
+  ...adminPages,
   {
     path: "/setting",
     title: "设置",
@@ -341,30 +183,6 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "设置", label: "设置", icon: <SettingOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/setting/page.tsx")).SettingPage,
   },
-  {
-    path: "/alert",
-    title: "通知",
-    access: "admin",
-    parent: "/setting",
-    load: async () => (await import("./pages/alert/page.tsx")).AlertPage,
-  },
-  ...formPages("通知对象", {
-    access: "admin",
-    parent: "/alert",
-    load: async () => (await import("./pages/alert/form.tsx")).AlertTargetFormPage,
-  }),
-  {
-    path: "/login-provider",
-    title: "登录服务",
-    access: "admin",
-    parent: "/setting",
-    load: async () => (await import("./pages/sign-on/list.tsx")).LoginProvidersPage,
-  },
-  ...formPages("登录服务", {
-    access: "admin",
-    parent: "/login-provider",
-    load: async () => (await import("./pages/sign-on/form.tsx")).LoginProviderFormPage,
-  }),
   {
     path: "/user/edit",
     title: "个人资料",

@@ -31,6 +31,10 @@ export const AUDIT_ACTIONS = {
   "user.factor_reset": "重置用户的验证方式",
   "user.recovery_codes": "生成恢复码",
   "user.session_end": "结束登录会话",
+  "user.staff_set": "指定权限集",
+  "staff.create": "创建权限集",
+  "staff.update": "编辑权限集",
+  "staff.delete": "删除权限集",
   "token.create": "创建令牌",
   "token.grant": "为用户创建令牌",
   "token.update": "编辑令牌",
@@ -117,6 +121,7 @@ export type AuditAction = keyof typeof AUDIT_ACTIONS;
 export const AUDIT_RESOURCES = {
   auth: "登录与安全",
   user: "用户",
+  staff: "权限集",
   token: "令牌",
   channel: "渠道",
   redemption: "兑换码",

@@ -31,6 +31,8 @@ export const auditApi = {
     method: "GET",
     path: "/api/audit/",
     level: "admin",
+    permission: "audit.read",
+    masks: { address: "log.address.read" },
     summary:
       "管理操作审计记录，可按操作者、操作、对象与时间（秒，含两端，0 为不限）筛选；verify=true 时另外校验整条哈希链",
     query: ListQuery.omit({ order: true, desc: true }).extend({

@@ -60,6 +60,7 @@ export const booksApi = {
     method: "GET",
     path: "/api/reconciliation",
     level: "admin",
+    permission: "money.read",
     summary: "对账：账本合计、预扣、余额、审计链与各支付渠道的合计，现查现算",
     data: Books,
   }),

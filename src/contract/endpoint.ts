@@ -1,15 +1,20 @@
 // The form of one management call. Security posture is data here, so that it can be read, mounted, documented and walked by tests.
 import type { z } from "zod";
+import type { Permission } from "./permission.ts";
 import type { TeamRight } from "./team-words.ts";
 
 /** The level a call needs: none, a signed-in user, role ≥ 10, role ≥ 100 (requirements W2.5). */
 export type Level = "public" | "user" | "admin" | "root";
 
-export interface Endpoint {
+interface EndpointForm {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Canonical spelling, e.g. `/api/token/` or `/api/token/:id`; the other spelling of the trailing slash is served too. */
   readonly path: string;
   readonly level: Level;
+  /** Fields of the body that need more than the call does: a permission, or one for some of their values. */
+  readonly needs?: Readonly<Record<string, Permission | Readonly<Record<string, Permission>>>>;
+  /** Text fields of the answer's rows that are "" for who lacks a permission. */
+  readonly masks?: Readonly<Record<string, Permission>>;
   /** One sentence for the API reference. */
   readonly summary: string;
   /** `critical`: the shared budget per address of requirements W5. */
@@ -40,6 +45,13 @@ export interface Endpoint {
   /** Fields beside `data` in the answer, e.g. `total`, `time`. */
   readonly beside?: z.ZodObject;
 }
+
+/** What administrators call names the permission that it takes (requirements Z15). */
+export type Endpoint = EndpointForm &
+  (
+    | { readonly level: "admin" | "root"; readonly permission: Permission }
+    | { readonly level: "public" | "user"; readonly permission?: never }
+  );
 
 /** Declares an endpoint; only fixes its literal types. */
 export function endpoint<const E extends Endpoint>(definition: E): E {

@@ -206,6 +206,7 @@ export const factorApi = {
     method: "POST",
     path: "/api/user/factor/reset",
     level: "admin",
+    permission: "user.mfa.reset",
     stepUp: "always",
     summary: "清除级别更低的用户的全部验证方式，并结束其会话与系统访问令牌",
     body: z.object({

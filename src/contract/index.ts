@@ -24,6 +24,7 @@ import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
 import { routeApi } from "./route.ts";
 import { loginProviderApi, signOnApi } from "./sign-on.ts";
+import { staffApi } from "./staff.ts";
 import { statementApi } from "./statement.ts";
 import { statusApi } from "./status.ts";
 import { teamAdminApi, teamApi } from "./team.ts";
@@ -47,6 +48,7 @@ export const api = {
   account: accountApi,
   userAdmin: userAdminApi,
   invitation: invitationApi,
+  staff: staffApi,
   token: tokenApi,
   userToken: userTokenApi,
   team: teamApi,

@@ -28,6 +28,7 @@ export const keySearchApi = {
     method: "POST",
     path: "/api/token/find",
     level: "admin",
+    permission: "user.read",
     summary: "按完整密钥查找令牌及其主人",
     /** As clients send it: `sk-` and a channel behind it may be there. */
     body: z.object({ key: z.string().trim().min(1, "请输入密钥").max(200, "这不是令牌的密钥") }),
@@ -37,6 +38,7 @@ export const keySearchApi = {
     method: "POST",
     path: "/api/token/disable",
     level: "admin",
+    permission: "user.write",
     summary: "禁用任意用户的一个令牌",
     body: z.object({ id: z.int().min(1) }),
     data: Nothing,

@@ -53,6 +53,7 @@ const TAGS: Readonly<Record<string, string>> = {
   statement: "账单",
   payout: "提现",
   books: "对账",
+  staff: "管理员权限集",
 };
 
 const LEVELS: Readonly<Record<Endpoint["level"], string>> = {

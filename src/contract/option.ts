@@ -191,9 +191,7 @@ export interface OptionRow {
 }
 
 /** Fixes the literal types of a row. */
-function row<const R extends OptionRow>(definition: R): R {
-  return definition;
-}
+const row = <const R extends OptionRow>(definition: R): R => definition;
 
 /** A table of ratios, empty as long as the prices that are built in stand. */
 function ratioRow<const L extends string>(label: L) {
@@ -383,6 +381,7 @@ export const optionApi = {
     method: "GET",
     path: "/api/option/",
     level: "admin",
+    permission: "option.read",
     summary: "所有选项（不含敏感信息）",
     data: rowsOf(Option),
   }),
@@ -390,11 +389,11 @@ export const optionApi = {
     method: "PUT",
     path: "/api/option/",
     level: "admin",
+    permission: "option.write",
     stepUp: "guarded",
     summary: "保存一个选项",
     body: OptionWrite,
-    // The one place where the family does so.
-    undecodable: 400,
+    undecodable: 400, // The one place where the family does so.
     data: Nothing,
   }),
 };

@@ -111,6 +111,7 @@ export const routeApi = {
     method: "GET",
     path: "/api/route/explain",
     level: "admin",
+    permission: "channel.read",
     summary:
       "路由解释：令牌（token_id）、用户（user_id）或分组（group）以某种接口（format）调用模型时，每个渠道与密钥是否可选及原因，按本节点此刻的状态",
     query: z.object({

@@ -83,6 +83,7 @@ export const statusApi = {
     method: "GET",
     path: "/api/group/",
     level: "admin",
+    permission: "group.read",
     summary: "分组名称",
     data: rowsOf(z.string()),
   }),

@@ -310,6 +310,7 @@ export const teamAdminApi = {
     method: "GET",
     path: "/api/team/all",
     level: "admin",
+    permission: "team.read",
     summary: "所有团队，新的在前；可按 ID 或名称前缀搜索",
     query: SearchQuery,
     data: rowsOf(Team),
@@ -319,6 +320,7 @@ export const teamAdminApi = {
     method: "POST",
     path: "/api/team/all",
     level: "admin",
+    permission: "team.write",
     summary: "为一个用户创建团队，可同时加入成员",
     body: z.object({
       name: TeamName,
@@ -334,6 +336,7 @@ export const teamAdminApi = {
     method: "PUT",
     path: "/api/team/all",
     level: "admin",
+    permission: "team.write",
     summary: "修改团队的分组或状态（1 启用，2 停用）",
     body: z.object({
       id: z.int().min(1),
@@ -346,6 +349,7 @@ export const teamAdminApi = {
     method: "POST",
     path: "/api/team/adjust",
     level: "admin",
+    permission: "team.wallet.adjust",
     summary: "增加或减少团队钱包的额度",
     body: z.object({
       id: z.int().min(1),

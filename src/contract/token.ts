@@ -224,6 +224,7 @@ export const tokenApi = {
     method: "POST",
     path: "/api/token/forget",
     level: "root",
+    permission: "user.write",
     stepUp: "guarded",
     summary: "删除所有令牌的密钥原文：此后只能轮换，不能查看；返回个数",
     body: z.object({ confirm: z.literal(FORGET_WORDS, "请输入确认的文字") }),

@@ -91,6 +91,7 @@ export const usageApi = {
     method: "GET",
     path: "/api/usage",
     level: "admin",
+    permission: "usage.read",
     summary: "全站用量报表：按日、小时与模型的消费，用户与渠道排行，失败率与首字时间",
     query: UsageQuery,
     data: SiteUsage,

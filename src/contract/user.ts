@@ -28,6 +28,12 @@ export const User = z.object({
   inviter_id: z.int().default(0),
   /** Yuan as decimal text; "0" means none (requirements B3). */
   invite_commission_balance: z.string().default("0"),
+  /** An administrator's set of permissions; 0 = none, and then everything that administrators may. */
+  staff_set_id: z.int().default(0),
+  /** Of the signed-in user: what an administrator may do. Other servers of the family do not say. */
+  permissions: z.array(z.string()).optional(),
+  /** Of the signed-in user: the name of the set; "" = none. */
+  staff_set: z.string().optional(),
 });
 export type User = z.output<typeof User>;
 

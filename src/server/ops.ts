@@ -1,8 +1,10 @@
 // What operators' tools ask: alive, ready, metrics. No labels with keys or names of users (requirements P08).
+
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Hono } from "hono";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
+import { isUnbound } from "#server/accounts/may.ts";
 import { BASE_HEADERS } from "#server/api/mount.ts";
 import type { Context } from "#server/context.ts";
 import { renderSamples, type Sample } from "#server/events/counters.ts";
@@ -52,7 +54,7 @@ async function isAdmin(ctx: Context, authorization: string | undefined): Promise
   const accessToken = accessTokenOf(authorization);
   if (accessToken === undefined) return false;
   const actor = await ctx.actors.byAccessToken(accessToken);
-  return actor !== undefined && actor.status === UserStatus.enabled && actor.role >= Role.admin;
+  return actor !== undefined && actor.status === UserStatus.enabled && isUnbound(actor);
 }
 
 function processSamples(ctx: Context, loopDelayNs: number): Sample[] {

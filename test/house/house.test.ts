@@ -280,6 +280,15 @@ describe("little is written twice", () => {
   });
 });
 
+describe("who may do what is decided in one place", () => {
+  test("only accounts/may.ts compares roles (requirements Z04, Z15)", () => {
+    const elsewhere = /src\/server\/(accounts\/may|import\/users)\.ts$/;
+    expect(
+      offences("src/server", /[<>]=?\s*Role\.\w+|\bRole\.\w+\s*[<>]|\brole\s*[<>]=?\s*10+\b/g, elsewhere),
+    ).toEqual([]);
+  });
+});
+
 describe("the documents tell the truth", () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(readText("package.json"));
 

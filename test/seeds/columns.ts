@@ -4,6 +4,7 @@ import type { Tables } from "#server/store/tables.ts";
 import { bookColumns } from "./book-columns.ts";
 import { invitationColumns } from "./invitation-columns.ts";
 import { paymentColumns } from "./payment-columns.ts";
+import { staffColumns } from "./staff-columns.ts";
 import { teamColumns } from "./team-columns.ts";
 
 type ColumnsOf = { [Table in keyof Tables]: { [Column in keyof Tables[Table]]: true } };
@@ -117,6 +118,7 @@ export const COLUMNS: ColumnsOf = {
     debt_quota: true,
     external_login: true,
     is_wallet: true,
+    staff_set_id: true,
   },
   ...paymentColumns,
   sessions: {
@@ -376,6 +378,7 @@ export const COLUMNS: ColumnsOf = {
   identities: IDENTITIES,
   ...invitationColumns,
   ...teamColumns,
+  ...staffColumns,
   ...bookColumns,
   alert_targets: ALERT_TARGETS,
   alert_deliveries: ALERT_DELIVERIES,

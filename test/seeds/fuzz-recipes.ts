@@ -1,5 +1,4 @@
-// For each endpoint a call that succeeds: its actor, and the rows and codes made for it. The fuzz test makes each of them, and
-// then spoils it.
+// For each endpoint a call that succeeds: its actor, and what is made for it. The fuzz test makes each of them, and then spoils it.
 import type { Endpoint } from "#contract/endpoint.ts";
 import type { OptionKey } from "#contract/option.ts";
 import { markRefund } from "#server/store/order-refunds.ts";
@@ -19,6 +18,7 @@ import { planRecipes } from "./plan-recipes.ts";
 import { priceRecipes } from "./price-recipes.ts";
 import { seedPassword, seedToken, seedUser } from "./seed.ts";
 import { signOnRecipes } from "./sign-on-recipes.ts";
+import { staffRecipes } from "./staff-recipes.ts";
 import { statementRecipes } from "./statement-recipes.ts";
 import { teamRecipes } from "./team-recipes.ts";
 
@@ -182,6 +182,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
   ...payoutRecipes(freshUser),
   ...statementRecipes(freshUser, freshName),
+  ...staffRecipes,
   ...teamRecipes(freshUser, freshName),
   ...channelKeyRecipes(freshChannel, freshName),
   ...keyRecipes(freshToken),

@@ -192,6 +192,11 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/audit
     GET /api/reconciliation`,
   root: `
+    GET /api/staff/set
+    POST /api/staff/set
+    PUT /api/staff/set/:id
+    DELETE /api/staff/set/:id
+    PUT /api/staff/user/:id
     GET /api/alert/target
     POST /api/alert/target
     PUT /api/alert/target/:id

@@ -95,6 +95,8 @@ export const adminPages: readonly string[] = [
   "/alert/add",
   "/login-provider",
   "/login-provider/add",
+  "/staff",
+  "/staff/add",
 ];
 
 /** Fills the installation: channels in every state, tokens, codes, a notice, and calls through `upstream` in the log. */

@@ -1,6 +1,6 @@
 // The address of a part of the usage log, for links to it.
 import type { User } from "#contract/user.ts";
-import { isAdmin } from "./session.ts";
+import { may } from "./session.ts";
 
 type Filters = Readonly<Record<string, string | number>>;
 
@@ -11,8 +11,13 @@ export function logPath(filters: Filters): string {
 }
 
 /** The same for this user's own calls: an administrator's log shows all users, and other users may have tokens of the same name. */
-export function ownLogPath(user: Pick<User, "role" | "username"> | undefined, filters: Filters): string {
-  return logPath(user !== undefined && isAdmin(user) ? { ...filters, username: user.username } : filters);
+export function ownLogPath(
+  user: Pick<User, "role" | "username" | "permissions"> | undefined,
+  filters: Filters,
+): string {
+  return logPath(
+    user !== undefined && may(user, "log.read") ? { ...filters, username: user.username } : filters,
+  );
 }
 
 /** The log behind a figure of a dashboard: its owner's, or that of all users. */

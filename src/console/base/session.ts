@@ -1,4 +1,5 @@
 // The signed-in user, as far as the browser knows: stored, and refreshed from the server. Never a source of rights.
+import type { Permission } from "#contract/permission.ts";
 import { Role, type User, userApi } from "#contract/user.ts";
 import { call, query } from "./call.ts";
 import { readStored, removeStored, writeStored } from "./storage.ts";
@@ -75,10 +76,26 @@ export function isRoot(user: { readonly role: number } | undefined): boolean {
   return (user?.role ?? Role.guest) >= Role.root;
 }
 
+/** Whether the signed-in user may do what takes this permission; a server that tells no permissions lets administrators do all. */
+export function may(
+  user: { readonly role: number; readonly permissions?: readonly string[] | undefined } | undefined,
+  permission: Permission,
+): boolean {
+  return user?.permissions?.includes(permission) ?? isAdmin(user);
+}
+
+export function useMay(permission: Permission): boolean {
+  return may(useUser(), permission);
+}
+
 /** Whether this user may open a page of that access. */
-export function mayOpen(access: Access, user: User | undefined): boolean {
+export function mayOpen(
+  { access, permission }: { readonly access: Access; readonly permission?: Permission },
+  user: User | undefined,
+): boolean {
   if (access === "public") return true;
-  return access === "user" ? user !== undefined : isAdmin(user);
+  if (access === "user") return user !== undefined;
+  return permission === undefined ? isAdmin(user) : may(user, permission);
 }
 
 /** Label of a role (glossary, "Statuses and roles"). */

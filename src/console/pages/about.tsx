@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { addressIn } from "#console/base/markdown.ts";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { useMay } from "#console/base/session.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
 import { GuestFrame } from "#console/ui/guest-frame.tsx";
 import { OperatorText } from "#console/ui/operator-text.tsx";
@@ -13,7 +13,7 @@ import "./about.css";
 function DefaultAbout() {
   const name = useSystemName();
   const status = useStatus();
-  const mayWrite = isAdmin(useUser());
+  const mayWrite = useMay("option.write");
   return (
     <article className="tg-card tg-about">
       <h1>关于 {name}</h1>

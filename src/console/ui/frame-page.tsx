@@ -1,7 +1,7 @@
 // A page of the shell that shows a configured link in a frame; where none is set it says so and what to do.
 import { ExportOutlined, LinkOutlined } from "@ant-design/icons";
 import type { ReactNode } from "react";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { useMay } from "#console/base/session.ts";
 import { Frame } from "./frame.tsx";
 import { LinkButton } from "./plain-button.tsx";
 import "./frame-page.css";
@@ -22,7 +22,7 @@ export function frameAddress(link: string): string | undefined {
 }
 
 function NoLink({ title, option, children }: FramePageProps) {
-  const mayConfigure = isAdmin(useUser());
+  const mayConfigure = useMay("option.write");
   return (
     <div className="tg-card tg-frame-none">
       <LinkOutlined aria-hidden="true" />

@@ -7,6 +7,7 @@ import { type ReactNode, useState } from "react";
 import { type CallInput, type Query, query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { shownRows } from "#console/base/rows.ts";
+import { may, useUser } from "#console/base/session.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
@@ -84,6 +85,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const state = useTableState(props.name, hiddenAtFirst);
   const isNarrow = useMedia(NARROW);
   const client = useQueryClient();
+  const user = useUser();
   const answer = useQuery({ ...props.load(state.input), placeholderData: keepPreviousData });
   const rows = answer.data === undefined ? [] : shownRows(answer.data, state.input);
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
@@ -105,7 +107,18 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
     if (!isFirstLoad && rows.length === 0) {
       return <EmptyState {...props.empty} state={state} />;
     }
-    const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state, selection };
+    const { actions } = props;
+    const allowed = (row: Row) =>
+      (actions?.(row) ?? []).filter(({ permission }) => permission === undefined || may(user, permission));
+    const view = {
+      ...props,
+      columns: shown,
+      rows,
+      isLoading: isFirstLoad,
+      state,
+      selection,
+      ...(actions === undefined ? {} : { actions: allowed }),
+    };
     return isNarrow ? <CardList {...view} /> : <RowTable {...view} />;
   };
   return (

@@ -7,6 +7,8 @@ import {
   PlusOutlined,
   PoweroffOutlined,
 } from "@ant-design/icons";
+import { may, useUser } from "#console/base/session.ts";
+import type { Permission } from "#contract/permission.ts";
 import { LinkButton } from "./plain-button.tsx";
 import type { RowAction } from "./row-view.ts";
 
@@ -36,8 +38,17 @@ export function deleteAction(onClick: Act, question?: string): RowAction {
   return { key: "delete", label: "删除", icon, isDanger: true, onClick, ...asked };
 }
 
+export interface AddLinkProps {
+  readonly to: string;
+  readonly text: string;
+  /** Of administrators: nothing stands there for those who lack it. */
+  readonly permission?: Permission;
+}
+
 /** The way to the form of a new row, above the list and where it is empty. */
-export function AddLink({ to, text }: { readonly to: string; readonly text: string }) {
+export function AddLink({ to, text, permission }: AddLinkProps) {
+  const user = useUser();
+  if (permission !== undefined && !may(user, permission)) return null;
   return (
     <LinkButton to={to} kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
       {text}

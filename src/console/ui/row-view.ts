@@ -1,5 +1,6 @@
 // How rows are shown, whether as a table or as cards: columns, actions, choice. Types only.
 import type { ComponentType, ReactNode } from "react";
+import type { Permission } from "#contract/permission.ts";
 
 /** What a cell of its own gets. */
 export interface CellProps<Row> {
@@ -44,6 +45,8 @@ interface ColumnLook {
 export interface RowAction {
   readonly key: string;
   readonly label: string;
+  /** Left out for administrators who lack it. */
+  readonly permission?: Permission;
   readonly icon?: ReactNode;
   readonly onClick: () => void;
   readonly isDanger?: boolean;

@@ -1,11 +1,14 @@
 // The actor of a call: session or access token → user with the current role and status (requirements A02).
-import { Role, UserStatus } from "#contract/user.ts";
+import { isPermission, type Permission } from "#contract/permission.ts";
+import { UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findSession } from "#server/store/sessions.ts";
-import { findUserById, findUserIdByAccessToken, holdUser } from "#server/store/users.ts";
+import { findStaffSet } from "#server/store/staff.ts";
+import { findUserById, findUserIdByAccessToken, holdUser, type UserRow } from "#server/store/users.ts";
+import { isSuper } from "./may.ts";
 
 /** What a header holds: the key, and the channel that follows it (requirements W8.2). */
 export interface Credential {
@@ -31,6 +34,10 @@ export interface Actor {
   readonly role: number;
   readonly status: number;
   readonly group: string;
+  /** What an administrator's set holds; undefined = there is no set. */
+  readonly permissions?: ReadonlySet<Permission> | undefined;
+  /** The name of the set; "" = none. */
+  readonly staffSet?: string;
 }
 
 export interface Actors {
@@ -61,7 +68,7 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
     const user = await findUserById(deps.db, id);
     if (!user || user.status === UserStatus.deleted) return undefined;
     const { username, role, status, group } = user;
-    const actor = { id, username, role, status, group };
+    const actor = { id, username, role, status, group, ...(await rightsOf(deps.db, user)) };
     if (cache.size >= CACHE_SIZE) cache.clear();
     cache.set(id, { actor, untilMs: nowMs + CACHE_MS });
     return actor;
@@ -75,6 +82,17 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
     },
     close,
   };
+}
+
+/** The set of an administrator. One that is gone allows nothing. */
+async function rightsOf(
+  db: Db,
+  { role, staff_set_id }: Pick<UserRow, "role" | "staff_set_id">,
+): Promise<Pick<Actor, "permissions" | "staffSet">> {
+  if (staff_set_id === 0 || isSuper({ role })) return { staffSet: "" };
+  const set = await findStaffSet(db, staff_set_id);
+  const names = set === undefined ? [] : set.permissions.split(",");
+  return { permissions: new Set(names.filter(isPermission)), staffSet: set?.name ?? "" };
 }
 
 /** The credential of a call: a session, else an access token. */
@@ -107,11 +125,3 @@ export function accessTokenOf(header: string | undefined): string | undefined {
   if (header === undefined || /^(?!bearer\s)[\w-]+\s/i.test(header.trim())) return undefined;
   return header.replace(/^\s*Bearer\s+/i, "").trim();
 }
-
-/** The lowest role that a level requires. */
-export const LEVEL_ROLE = {
-  public: Role.guest,
-  user: Role.user,
-  admin: Role.admin,
-  root: Role.root,
-} as const;

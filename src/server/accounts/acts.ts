@@ -1,7 +1,6 @@
-// Changing, disabling and deleting an account, by its owner or an administrator: the rank rule, in one place so that all endpoints
-// apply the same (requirements Z04). The last super administrator is protected, and sessions and access token end where the change
+// Changing, disabling and deleting an account, by its owner or an administrator. The last super administrator is protected, and sessions and access token end where the change
 // calls for it.
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
 import { randomHex } from "#server/secrets.ts";
@@ -17,16 +16,7 @@ import {
   type Seen,
 } from "#server/store/user-acts.ts";
 import type { UserChange } from "#server/store/users.ts";
-
-/** Whether an actor may read, edit, disable, delete, pay or top up a user of this role (requirements W2.7, J6). */
-export function outranks(actor: { readonly role: number }, target: { readonly role: number }): boolean {
-  return actor.role >= Role.root || actor.role > target.role;
-}
-
-/** Whether an actor may grant this role: one below the actor's own, and one that exists. */
-export function mayGrant(actor: { readonly role: number }, role: number): boolean {
-  return (role === Role.user || role === Role.admin) && role < actor.role;
-}
+import { isSuper } from "./may.ts";
 
 interface Parts {
   readonly store: Store;
@@ -46,7 +36,9 @@ export async function changeAccount(
   const isDisabled = change.status !== undefined && change.status !== UserStatus.enabled;
   const isMoved = change.role !== undefined && change.role !== seen.role;
   if (isDisabled || isMoved) await keepOneSuper(parts, tx, seen);
-  if (!(await tryChange(tx, seen, change))) throw changedMeanwhile();
+  // Whoever becomes an administrator again gets a set again, or none.
+  const moved = isMoved ? { ...change, staff_set_id: 0 } : change;
+  if (!(await tryChange(tx, seen, moved))) throw changedMeanwhile();
   if (isDisabled || isMoved || change.password !== undefined) await revokeAccess(tx, seen.id, keepSession);
 }
 
@@ -68,7 +60,7 @@ export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<v
 }
 
 async function keepOneSuper({ store }: Parts, tx: Db, seen: Seen): Promise<void> {
-  if (seen.role < Role.root || seen.status !== UserStatus.enabled) return;
+  if (!isSuper(seen) || seen.status !== UserStatus.enabled) return;
   if ((await countOtherSupers(tx, store.dialect, seen.id)) === 0)
     throw faults.refused("至少要保留一个可用的超级管理员");
 }

@@ -1,9 +1,11 @@
 // Knows whether the super administrator still has the default password, without hashing on every question.
+
 import { Role } from "#contract/user.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import { verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findRootPassword } from "#server/store/users.ts";
+import { isSuper } from "./may.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 
 /**
@@ -12,7 +14,7 @@ import { DEFAULT_PASSWORD } from "./password.ts";
  * Called for a login whose password was right.
  */
 export function isShippedFromAfar(login: { password: string; role: number; isLocal: boolean }): boolean {
-  return login.password === DEFAULT_PASSWORD && login.role >= Role.root && !login.isLocal;
+  return login.password === DEFAULT_PASSWORD && isSuper(login) && !login.isLocal;
 }
 
 export interface DefaultPassword {

@@ -1,7 +1,8 @@
 // Logging in with an identity that GitHub or the WeChat server vouches for, and binding it to an account. One identity belongs to
 // one account: the unique index decides, whatever other calls read at the same time (requirements A19).
+
 import { withoutUnseen } from "#contract/name.ts";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -17,6 +18,7 @@ import {
 import type { Tools } from "#server/tools.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
 import { refuseUninvited } from "./invitations.ts";
+import { isStaff, isSuper } from "./may.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -60,7 +62,7 @@ export async function enterAs(tools: ExternalTools, person: Person, arrival: Arr
     (await adoptImported(tools, person, arrival)) ??
     (await signUp(tools, person, arrival));
   if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
-  if (user.role >= Role.root && user.external_login !== 1)
+  if (isSuper(user) && user.external_login !== 1)
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
   return user;
 }
@@ -96,9 +98,9 @@ async function adoptImported(
 }
 
 function mayAdopt({ options }: ExternalTools, { email }: Person, user: UserRow): boolean {
-  if (user.role >= Role.root) return false;
+  if (isSuper(user)) return false;
   if (email !== "" && email === user.email) return true;
-  return user.role < Role.admin && options.get("GitHubImportedNameEnabled");
+  return !isStaff(user) && options.get("GitHubImportedNameEnabled");
 }
 
 async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
@@ -160,14 +162,14 @@ export async function bindPerson(
   beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
   const { actor, session } = entry;
-  const isSuper = actor.role >= Role.root;
-  if (isSuper) await refuseStale(tools, { actor, sessionId: session.id });
+  const isTop = isSuper(actor);
+  if (isTop) await refuseStale(tools, { actor, sessionId: session.id });
   try {
     await tools.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
       await updateUserProfile(tx, actor.id, {
         [person.identity]: person.id,
-        external_login: isSuper ? 1 : 0,
+        external_login: isTop ? 1 : 0,
       });
       await beside(tx);
     });

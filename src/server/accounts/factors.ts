@@ -1,6 +1,6 @@
 // Second factors of an account: authenticator app, passkeys, recovery codes. Who needs one, and whether what was typed is one
 // (requirements I27, I28, I30, I31). Passkeys are judged in passkeys.ts.
-import { Role } from "#contract/user.ts";
+
 import { LIMITS } from "#server/limits/table.ts";
 import { newRecoveryCode, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -16,6 +16,7 @@ import {
 } from "#server/store/factors.ts";
 import { isPassing } from "#server/store/fault.ts";
 import type { Tools } from "#server/tools.ts";
+import { isStaff } from "./may.ts";
 import { matchStep, plainCode } from "./totp.ts";
 
 export type FactorTools = Pick<Tools, "db" | "clock" | "secrets" | "options" | "limits" | "events">;
@@ -34,7 +35,7 @@ export function isProtected({ totp, passkeys }: Pick<FactorCount, "totp" | "pass
 /** Whether the operator asks accounts of this role for a second factor. */
 export function mustHaveFactor({ options }: Pick<Tools, "options">, role: number): boolean {
   const whom = options.get("MfaRequiredFor");
-  return whom === "all" || (whom === "staff" && role >= Role.admin);
+  return whom === "all" || (whom === "staff" && isStaff({ role }));
 }
 
 /**

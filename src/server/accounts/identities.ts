@@ -1,5 +1,6 @@
 // Whose account an identity at a login provider opens: (provider, subject) decides, an address only where the operator says so, and never
 // for staff (requirements I42, I43). Nothing here believes an address that the provider may not speak for.
+
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
@@ -30,6 +31,7 @@ import { groupOf } from "./claims.ts";
 import { type Arrival, displayNameOf, type ExternalTools, refuseStale } from "./external.ts";
 import { isProtected } from "./factors.ts";
 import { type Provider, settingsOf } from "./login-providers.ts";
+import { isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
 import type { OutsidePerson } from "./outside-person.ts";
 
@@ -55,7 +57,7 @@ export async function enterThrough(
     (await adopt(tools, vouched, arrival)) ??
     (await signUp(tools, vouched, arrival));
   if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
-  if (user.role >= Role.root && user.external_login !== 1)
+  if (isSuper(user) && user.external_login !== 1)
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
   const identity = await findIdentity(tools.db, provider.id, person.subject);
   if (identity?.user_id !== user.id) throw faults.refused("该绑定刚被解除，请重新登录");
@@ -213,7 +215,7 @@ export async function onlyWayIn(
   db: Db,
   { id, role, email }: Pick<UserRow, "id" | "role" | "email">,
 ): Promise<{ readonly id: number; readonly name: string } | undefined> {
-  if (role >= Role.root || email === "") return undefined;
+  if (isSuper({ role }) || email === "") return undefined;
   const domain = email.slice(email.lastIndexOf("@") + 1);
   for (const identity of await listIdentities(db, id)) {
     const row = identity.is_enabled === 1 ? await findProvider(db, identity.provider_id) : undefined;
@@ -232,13 +234,13 @@ export async function bindIdentity(
   beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
   const { actor, session } = entry;
-  const isSuper = actor.role >= Role.root;
-  if (isSuper) await refuseStale(tools, { actor, sessionId: session.id });
+  const isTop = isSuper(actor);
+  if (isTop) await refuseStale(tools, { actor, sessionId: session.id });
   try {
     await tools.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
       await insertIdentity(tx, identityOf(tools, vouched, actor.id));
-      if (isSuper) await updateUserProfile(tx, actor.id, { external_login: 1 });
+      if (isTop) await updateUserProfile(tx, actor.id, { external_login: 1 });
       await beside(tx);
     });
   } catch (error) {

@@ -1,11 +1,13 @@
 // Invitations to the server (requirements I38): whoever has the link may make an account, as often as it says, until it ends, is taken
 // back, or its maker is no administrator any more.
-import { Role, UserStatus } from "#contract/user.ts";
+
+import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import type { Db } from "#server/store/db.ts";
 import { findInvitation, type InvitationRow, takeInvitation } from "#server/store/invitations.ts";
 import { findUserById, type UserRow } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
+import { isStaff } from "./may.ts";
 
 export type InvitationTools = Pick<Tools, "db" | "clock" | "secrets" | "options">;
 
@@ -19,7 +21,7 @@ export async function openInvitation(
   const invitation = await findInvitation(db, secrets.hash(`invitation ${code}`), clock.seconds());
   const inviter = invitation && (await findUserById(db, invitation.created_by));
   if (invitation === undefined || inviter === undefined) throw unusable();
-  if (inviter.status !== UserStatus.enabled || inviter.role < Role.admin) throw unusable();
+  if (inviter.status !== UserStatus.enabled || !isStaff(inviter)) throw unusable();
   return { invitation, inviter };
 }
 

@@ -1,6 +1,7 @@
 // Password reset by mail (requirements W4.4, A12–A14, A22). The answer never tells whether an address is known: the look-up
 // and the letter happen after the answer.
-import { Role, UserStatus } from "#contract/user.ts";
+
+import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword, randomId, randomPassword } from "#server/secrets.ts";
 import { deleteSessionsOfUser } from "#server/store/sessions.ts";
@@ -9,6 +10,7 @@ import type { Tools } from "#server/tools.ts";
 import { type CodeRef, isCode, issueCode, redeemCode } from "./codes.ts";
 import { resetDoneLetter, resetLetter } from "./letters.ts";
 import { limitMail, type Mailer, siteUrl } from "./mailer.ts";
+import { isSuper } from "./may.ts";
 
 export type ResetTools = Pick<
   Tools,
@@ -90,5 +92,5 @@ export function createResets(tools: ResetTools): Resets {
 /** The enabled account of an address. Never a super administrator's: access to a mailbox must not grant that role (requirements A22). */
 async function findResettable({ db }: ResetTools, email: string): Promise<UserRow | undefined> {
   const user = await findUserByIdentity(db, "email", email);
-  return user?.status === UserStatus.enabled && user.role < Role.root ? user : undefined;
+  return user?.status === UserStatus.enabled && !isSuper(user) ? user : undefined;
 }

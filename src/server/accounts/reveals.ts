@@ -9,6 +9,7 @@ import { appendAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { isPassing } from "#server/store/fault.ts";
 import type { Actor } from "./actors.ts";
+import { may } from "./may.ts";
 
 export interface Reveals {
   /**
@@ -34,6 +35,7 @@ export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; even
   const known = new ExpiringKeys();
   return {
     async open({ actor, address, requestId }, kind, ids) {
+      if (kind === "redemption" && !may(actor, "redemption.reveal")) return new Set();
       await limits.count([{ limit: LIMITS.reveal, subject: String(actor.id) }], address);
       const nowMs = clock.now();
       const keyOf = (id: number) => `${actor.id} ${address} ${kind} ${id}`;

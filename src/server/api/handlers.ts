@@ -28,6 +28,7 @@ import { redemption } from "./redemptions.ts";
 import { route } from "./route.ts";
 import { session } from "./sessions.ts";
 import { signOn } from "./sign-on.ts";
+import { staff } from "./staff.ts";
 import { statement } from "./statements.ts";
 import { status } from "./status.ts";
 import { teamAdmin } from "./team-admin.ts";
@@ -53,6 +54,7 @@ export const handlers = {
   account,
   userAdmin,
   invitation,
+  staff,
   redemption,
   payment,
   paymentAdmin,

@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { UserStatus } from "#contract/user.ts";
-import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
+import { type Actor, accessTokenOf } from "#server/accounts/actors.ts";
 import { confirmHuman, type ProtectedCall } from "#server/accounts/human.ts";
+import { forbiddenField, maskedFields, mayCall } from "#server/accounts/may.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
 import { type Client, identifyClient } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
@@ -181,8 +182,7 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     sessionHandle(http).clear();
     throw faults.accountDisabled();
   }
-  // Written the other way round, an unknown level would admit every user.
-  if (!(actor.role >= LEVEL_ROLE[endpoint.level])) {
+  if (!mayCall(actor, endpoint)) {
     await auditDenial(ctx, http, { endpoint, actor, about: "" });
     throw faults.roleTooLow();
   }
@@ -235,6 +235,10 @@ async function signedIn(ctx: Context, http: Http): Promise<Actor> {
 /** Decodes, calls the handler, encodes. */
 async function answer(ctx: Context, http: Http, route: Route, actor: Actor | undefined): Promise<Response> {
   const { endpoint } = route;
+  const body =
+    endpoint.body && decode(endpoint.body, await jsonBody(http.req.raw, endpoint, actor !== undefined));
+  const field = actor && forbiddenField(actor, endpoint, body);
+  if (field !== undefined) throw faults.denied("权限不够，无法修改这一项", field);
   const result: unknown = await route.handler(ctx, {
     actor,
     requestId: http.var.requestId,
@@ -247,15 +251,22 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),
     query: endpoint.query && decode(endpoint.query, queryOf(http)),
-    body: endpoint.body && decode(endpoint.body, await jsonBody(http.req.raw, endpoint, actor !== undefined)),
+    body,
   });
   if (!endpoint.beside)
     return send(http, { success: true, message: "", data: z.encode(endpoint.data, result) });
   // An endpoint with `beside` answers `{ data, … }`: AnswerOf in the contract, checked in handlers.ts.
   const { data, ...beside } = result as { data: unknown };
+  if (actor) mask(data, maskedFields(actor, endpoint));
   // An encoded object schema is a record.
   const siblings = z.encode(endpoint.beside, beside) as Record<string, unknown>;
   return send(http, { success: true, message: "", data: z.encode(endpoint.data, data), ...siblings });
+}
+
+/** Empties fields of rows that were read for this answer alone. */
+function mask(rows: unknown, names: readonly string[]): void {
+  if (names.length === 0 || !Array.isArray(rows)) return;
+  for (const row of rows) for (const name of names) row[name] = "";
 }
 
 /** The natural key of a call that its client may repeat: unique per actor and endpoint. */

@@ -8,8 +8,8 @@ import {
   type optionApi,
   optionTable,
 } from "#contract/option.ts";
-import { Role } from "#contract/user.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
+import { isSuper } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
@@ -29,7 +29,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     if (!isOptionKey(key)) throw faults.refused("没有这个选项", key);
     const text = String(body.value);
     const row: OptionRow = optionTable[key];
-    if (row.root && actor.role < Role.root) throw faults.denied("只有超级管理员可以修改这个选项", key);
+    if (row.root && !isSuper(actor)) throw faults.denied("只有超级管理员可以修改这个选项", key);
     // A secret is only written when it is not empty (requirements B5).
     if (row.secret && text.trim() === "") return null;
     guard(ctx.options, key, text);

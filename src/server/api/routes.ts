@@ -1,6 +1,7 @@
 // The endpoint table with its handlers, checked before anything is served: the start fails for an endpoint without a level.
 import type { Endpoint } from "#contract/endpoint.ts";
-import { LEVEL_ROLE } from "#server/accounts/actors.ts";
+import { isPermission } from "#contract/permission.ts";
+import { LEVEL_ROLE } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
 import { handlers } from "./handlers.ts";
 
@@ -17,7 +18,7 @@ export interface Route {
 
 /**
  * Every endpoint with its handler; fixed paths before those with parameters. Throws: when an endpoint has no handler or no
- * known level (requirements Z01).
+ * known level (requirements Z01), or is for administrators and names no permission (requirements Z15).
  */
 export function routes(table: EndpointTable): Route[] {
   const found = Object.entries(table).flatMap(([resource, endpoints]) =>
@@ -35,5 +36,8 @@ function routeOf(resource: string, verb: string, endpoint: Endpoint): Route {
   // A table that was built without types may lack a level.
   if (!Object.hasOwn(LEVEL_ROLE, endpoint.level))
     throw new Error(`${resource}.${verb} does not say who may call it: level ${endpoint.level}`);
+  const isOfStaff = endpoint.level === "admin" || endpoint.level === "root";
+  if (isOfStaff && !isPermission(String(endpoint.permission)))
+    throw new Error(`${resource}.${verb} does not say which permission it takes`);
   return { endpoint, handler };
 }

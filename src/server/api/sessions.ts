@@ -1,9 +1,10 @@
 // Handlers: the sessions of the own account, or of a user of lower rank (requirements I36). Neither ids nor hashes leave; a session goes
 // by a keyed hash of its hash.
+
 import type { SessionInfo, sessionApi } from "#contract/factor.ts";
-import { Role } from "#contract/user.ts";
 import { holdEntry } from "#server/accounts/actors.ts";
 import { describeAgent } from "#server/accounts/agent.ts";
+import { may } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { constantTimeEqual } from "#server/secrets.ts";
@@ -48,7 +49,7 @@ async function ownerOf(
   userId: number,
 ): Promise<number> {
   if (userId === 0 || userId === actor.id) return actor.id;
-  if (actor.role < Role.admin) throw faults.roleTooLow();
+  if (!may(actor, "user.session.end")) throw faults.roleTooLow();
   return subject(actor, await findUserById(ctx.db, userId)).id;
 }
 

@@ -1,12 +1,14 @@
 // The end of every login: a new session and the user as the family's clients expect it, half a login when a second factor is to come,
 // or a refusal. Logins and refusals are in the audit log.
+
 import type { FactorKind, LoginUser } from "#contract/factor.ts";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import { describeAgent } from "#server/accounts/agent.ts";
 import { countDevice, type DeviceMeeting, isTrustedBrowser } from "#server/accounts/browsers.ts";
 import { isProtected } from "#server/accounts/factors.ts";
 import { HALF_SEC, type HalfLogin, keepHalf } from "#server/accounts/half-sessions.ts";
 import { onlyWayIn } from "#server/accounts/identities.ts";
+import { isStaff } from "#server/accounts/may.ts";
 import type { SessionTraits } from "#server/accounts/sessions.ts";
 import type { Context } from "#server/context.ts";
 import { AppError, faults } from "#server/errors.ts";
@@ -16,7 +18,7 @@ import { findIdentityOfUser } from "#server/store/sign-on.ts";
 import type { SeenColumns, UserRow } from "#server/store/users.ts";
 import { type ActCall, audit, unknownActor } from "./audit-log.ts";
 import type { SessionHandle } from "./call.ts";
-import { blankUser } from "./users.ts";
+import { blankUser, shownRights } from "./users.ts";
 
 /** The ways of logging in that every installation has; a provider's is its slug. */
 export type Via = "password" | "github" | "wechat" | (string & {});
@@ -118,10 +120,12 @@ export async function openSession(
   session.set(sessionId);
   session.keepNote("device", browser.id, browser.maxAgeSec);
   ctx.events.loginDone({ userId: user.id, address });
-  if (user.role >= Role.admin) tellOfStaff(ctx, call, { via, user });
+  if (isStaff(user)) tellOfStaff(ctx, call, { via, user });
   if (met.browser === "new") await ctx.security.tellNewBrowser(user, { address, agent });
-  const { id, username, display_name, role, status } = user;
-  return { ...blankUser, id, username, display_name, role, status };
+  const { id, username, display_name, role, status, staff_set_id } = user;
+  const actor = await ctx.actors.byId(id);
+  const rights = actor && shownRights(actor);
+  return { ...blankUser, id, username, display_name, role, status, staff_set_id, ...rights };
 }
 
 /** Tells the targets of alerts that somebody with rights has come in. */

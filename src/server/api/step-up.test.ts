@@ -46,6 +46,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "DELETE /api/alert/target/:id",
         "DELETE /api/login_provider/:id",
         "DELETE /api/oauth/identity/:id",
+        "DELETE /api/staff/set/:id",
         "DELETE /api/team/:id",
         "DELETE /api/user/:id",
         "DELETE /api/user/factor/passkey/:id",
@@ -65,6 +66,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/channel/:id/keys/delete",
         "POST /api/channel/:id/keys/export",
         "POST /api/channel/copy/:id",
+        "POST /api/invitation/",
         "POST /api/login_provider",
         "POST /api/login_provider/:id/test",
         "POST /api/payment/instance",
@@ -79,6 +81,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/price/publish",
         "POST /api/price/version/:id/undo",
         "POST /api/redemption/",
+        "POST /api/staff/set",
         "POST /api/team/:id/offer",
         "POST /api/team/:id/take_over",
         "POST /api/team/:id/withdraw",
@@ -102,6 +105,8 @@ describe.each(databases)("asking again on $name", (database) => {
         "PUT /api/payment/instance/:id",
         "PUT /api/plan/:id",
         "PUT /api/redemption/",
+        "PUT /api/staff/set/:id",
+        "PUT /api/staff/user/:id",
         "PUT /api/user/",
       ]
     `);

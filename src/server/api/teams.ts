@@ -1,7 +1,9 @@
 // Handlers: teams, their wallets and their end. Members are in team-people.ts; what a role may do stands with each endpoint, and
 // `enterTeam` holds every call to it (requirements O04).
+
 import { type Team, teamApi } from "#contract/team.ts";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
+import { may } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
@@ -40,7 +42,7 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
 
   async create(ctx, call) {
     const { actor, body } = call;
-    if (!ctx.options.get("TeamCreateEnabled") && actor.role < Role.admin)
+    if (!ctx.options.get("TeamCreateEnabled") && !may(actor, "team.write"))
       throw faults.refused("管理员没有开放创建团队");
     const owner = await findUserById(ctx.db, actor.id);
     const id = await ctx.db.transaction().execute(async (tx) => {

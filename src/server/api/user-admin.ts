@@ -1,8 +1,9 @@
-// Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/acts.ts alone.
+// Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/may.ts alone.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
-import { changeAccount, mayGrant, outranks, removeAccount } from "#server/accounts/acts.ts";
+import { changeAccount, removeAccount } from "#server/accounts/acts.ts";
+import { isStaff, isSuper, mayGrant, outranks } from "#server/accounts/may.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -167,7 +168,7 @@ function actionResult(
   action: UserAction["action"],
 ): { role: number; status: number } {
   const { role, status } = target;
-  if (role >= Role.root && action !== "enable")
+  if (isSuper(target) && action !== "enable")
     throw faults.denied("不能对超级管理员执行该操作", aboutUser(target));
   switch (action) {
     case "disable":
@@ -178,10 +179,10 @@ function actionResult(
       return { role, status: UserStatus.deleted };
     case "promote":
       if (!mayGrant(actor, Role.admin)) throw faults.denied("只有超级管理员可以提升用户", aboutUser(target));
-      if (role >= Role.admin) throw faults.refused("该用户已经是管理员");
+      if (isStaff(target)) throw faults.refused("该用户已经是管理员");
       return { role: Role.admin, status };
     case "demote":
-      if (role < Role.admin) throw faults.refused("该用户已经是普通用户");
+      if (!isStaff(target)) throw faults.refused("该用户已经是普通用户");
       return { role: Role.user, status };
   }
 }

@@ -1,10 +1,10 @@
 // Which fields of a user an edit changes, and whether the actor may (requirements W3.5). Reads only; amounts are not fields.
 import type { z } from "zod";
 import { DisplayName, Username } from "#contract/name.ts";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
-import { mayGrant } from "#server/accounts/acts.ts";
+import { isSuper, mayGrant } from "#server/accounts/may.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -62,7 +62,7 @@ export function aboutUser({ id }: Pick<UserRow, "id">): string {
 
 function roleChange(actor: Actor, target: UserRow, { role }: UserUpdate): UserChange {
   if (role === undefined || role === target.role) return {};
-  if (actor.role < Role.root) throw faults.denied("只有超级管理员可以修改角色", aboutUser(target));
+  if (!isSuper(actor)) throw faults.denied("只有超级管理员可以修改角色", aboutUser(target));
   // Never 100: no sequence of calls makes another super administrator (requirements Z06).
   if (!mayGrant(actor, role)) throw faults.denied("不能授予该角色", aboutUser(target));
   return { role };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
-import { outranks } from "#server/accounts/acts.ts";
+import { outranks } from "#server/accounts/may.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedToken } from "#test/seeds/seed.ts";
 import { asRoot, databases, type Who } from "#test/worlds/app.ts";

@@ -1,7 +1,10 @@
 // Handlers: the user's own account.
 
+import { PERMISSION_NAMES, SUPER_ONLY } from "#contract/permission.ts";
 import { type SelfUpdate, type User, UserStatus, type userApi } from "#contract/user.ts";
 import { yuanText } from "#contract/yuan.ts";
+import type { Actor } from "#server/accounts/actors.ts";
+import { isSuper, may } from "#server/accounts/may.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -40,6 +43,7 @@ export const blankUser: User = {
   aff_code: "",
   inviter_id: 0,
   invite_commission_balance: "0",
+  staff_set_id: 0,
 };
 
 /** A row as it crosses the wire: no secrets, and the commission in yuan. */
@@ -47,9 +51,18 @@ export function presentUser(row: UserRow): User {
   return { ...blankUser, ...row, invite_commission_balance: yuanText(row.invite_commission_micro) };
 }
 
+/** What the signed-in user is told of its rights. */
+export function shownRights(actor: Actor): Pick<User, "permissions" | "staff_set"> {
+  const held = PERMISSION_NAMES.filter((name) => may(actor, name));
+  return {
+    permissions: isSuper(actor) ? held : held.filter((name) => !SUPER_ONLY.includes(name)),
+    staff_set: actor.staffSet ?? "",
+  };
+}
+
 export const user: Handlers<{ user: typeof userApi }>["user"] = {
   async self(ctx, { actor }) {
-    return presentUser(await getUser(ctx.db, actor.id));
+    return { ...presentUser(await getUser(ctx.db, actor.id)), ...shownRights(actor) };
   },
 
   async updateSelf(ctx, call) {

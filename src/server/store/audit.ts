@@ -5,7 +5,7 @@ import type { AuditAction } from "#contract/audit-actions.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
 import { countRows, type Page, pageOf } from "./page.ts";
-import type { AuditTable } from "./tables.ts";
+import type { AuditTable } from "./tables-audit.ts";
 
 export type AuditRow = Selectable<AuditTable>;
 

@@ -4,6 +4,7 @@ import type { AlertTables } from "./alert-tables.ts";
 import type { FactorTables } from "./factor-tables.ts";
 import type { LimitTables } from "./limit-tables.ts";
 import type { SignOnTables } from "./sign-on-tables.ts";
+import type { AuditTables } from "./tables-audit.ts";
 import type { ChannelTables } from "./tables-channels.ts";
 import type { KeyTables } from "./tables-keys.ts";
 import type { NameTables } from "./tables-names.ts";
@@ -11,6 +12,7 @@ import type { PaymentTables } from "./tables-payments.ts";
 import type { PayoutTables } from "./tables-payouts.ts";
 import type { PlanTables } from "./tables-plans.ts";
 import type { PriceTables } from "./tables-prices.ts";
+import type { StaffTables } from "./tables-staff.ts";
 import type { StatementTables } from "./tables-statements.ts";
 import type { TeamTables } from "./team-tables.ts";
 
@@ -46,6 +48,8 @@ export interface UsersTable {
   debt_quota: Generated<number>;
   /** 1 = nobody: the wallet of a team, which the ledger books on like on any account (requirements O01). */
   is_wallet: Generated<number>;
+  /** An administrator's set of permissions; 0 = none. */
+  staff_set_id: Generated<number>;
 }
 
 export interface SessionsTable {
@@ -304,33 +308,6 @@ export interface LedgerTable {
   period_id: Generated<number>;
 }
 
-/** An administrator's act. Append-only; triggers refuse UPDATE and DELETE. */
-export interface AuditTable {
-  /** Without gaps, from 1. */
-  id: number;
-  created_at: number;
-  /** 0 = the server itself. */
-  actor_id: number;
-  actor_name: string;
-  /** `resource.verb`, e.g. `channel.update`. */
-  action: string;
-  target: string;
-  /** JSON text, or "". */
-  detail: string;
-  address: string;
-  request_id: string;
-  previous_hash: string;
-  hash: string;
-}
-
-/** The one row that says where the trail ends; writers queue at it. */
-export interface AuditHeadTable {
-  /** Always 1. */
-  one: number;
-  last_id: number;
-  last_hash: string;
-}
-
 /** Sums of the ledger up to the entry that `ledger_sums_head` names, by what is checked against them. */
 export interface LedgerSumsTable {
   scope: "user" | "token" | "channel";
@@ -367,6 +344,7 @@ export interface SignupsTable {
 
 export interface Tables
   extends AlertTables,
+    AuditTables,
     ChannelTables,
     FactorTables,
     LimitTables,
@@ -378,6 +356,7 @@ export interface Tables
     PriceTables,
     SignOnTables,
     StatementTables,
+    StaffTables,
     TeamTables {
   users: UsersTable;
   sessions: SessionsTable;
@@ -394,8 +373,6 @@ export interface Tables
   nodes: NodesTable;
   redemptions: RedemptionsTable;
   ledger: LedgerTable;
-  audit: AuditTable;
-  audit_head: AuditHeadTable;
   ledger_sums: LedgerSumsTable;
   ledger_sums_head: LedgerSumsHeadTable;
   openings: OpeningsTable;

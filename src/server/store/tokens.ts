@@ -90,6 +90,7 @@ export function keyOwners(db: Db) {
       "users.username as username",
       "users.group as group",
       "users.role as role",
+      "users.staff_set_id as staff_set_id",
       "users.status as user_status",
       "tokens.wallet_id as wallet_id",
       "wallets.group as wallet_group",

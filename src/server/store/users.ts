@@ -45,6 +45,7 @@ const COLUMNS = [
   "created_at",
   "invite_commission_micro",
   "external_login",
+  "staff_set_id",
 ] as const satisfies readonly (keyof UserRow)[];
 
 /** Columns a list of users can be sorted by. */

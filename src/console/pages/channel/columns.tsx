@@ -145,8 +145,9 @@ function Name({ row }: CellProps<Channel>) {
   );
 }
 
-/** The spec's columns in their order, with nothing to scroll sideways at 1440 px; `change` saves a number edited in place. */
-export function channelColumns(change: Change): readonly Column<Channel>[] {
+/** The spec's columns in their order, with nothing to scroll sideways at 1440 px; `change` saves a number edited in place; without it numbers
+ * are only shown. */
+export function channelColumns(change: Change | undefined): readonly Column<Channel>[] {
   return [
     { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: 50 },
     { key: "name", title: "名称", cell: Name, isFixed: true, isSortable: true, isInHead: true, width: 120 },
@@ -172,29 +173,35 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       title: "优先级",
       isSortable: true,
       width: 86,
-      render: (row) => (
-        <NumberCell
-          value={row.priority}
-          label={`渠道 ${row.name} 的优先级`}
-          hint="渠道选择优先级，越高越优先"
-          onSave={(priority) => change(row.id, { priority })}
-        />
-      ),
+      render: (row) =>
+        change === undefined ? (
+          row.priority
+        ) : (
+          <NumberCell
+            value={row.priority}
+            label={`渠道 ${row.name} 的优先级`}
+            hint="渠道选择优先级，越高越优先"
+            onSave={(priority) => change(row.id, { priority })}
+          />
+        ),
     },
     {
       key: "weight",
       title: "权重",
       isSortable: true,
       width: 82,
-      render: (row) => (
-        <NumberCell
-          value={row.weight}
-          min={0}
-          label={`渠道 ${row.name} 的权重`}
-          hint="同一优先级内按权重分流"
-          onSave={(weight) => change(row.id, { weight })}
-        />
-      ),
+      render: (row) =>
+        change === undefined ? (
+          row.weight
+        ) : (
+          <NumberCell
+            value={row.weight}
+            min={0}
+            label={`渠道 ${row.name} 的权重`}
+            hint="同一优先级内按权重分流"
+            onSave={(weight) => change(row.id, { weight })}
+          />
+        ),
     },
   ];
 }

@@ -4,6 +4,7 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useEffect, useState } from "react";
 import { invalidate, useCall } from "#console/base/call.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
@@ -85,15 +86,20 @@ function RemoveDisabled() {
 }
 
 export function ChannelFooter() {
+  const mayWrite = useMay("channel.write");
+  const mayTest = useMay("channel.test");
+  const mayDelete = useMay("channel.delete");
   const client = useQueryClient();
   return (
     <>
-      <LinkButton to="/channel/add" icon={<PlusOutlined aria-hidden="true" />}>
-        添加新的渠道
-      </LinkButton>
-      <TestRun scope="all" label="测试所有渠道" />
-      <TestRun scope="disabled" label="测试禁用渠道" />
-      <RemoveDisabled />
+      {mayWrite ? (
+        <LinkButton to="/channel/add" icon={<PlusOutlined aria-hidden="true" />}>
+          添加新的渠道
+        </LinkButton>
+      ) : null}
+      {mayTest ? <TestRun scope="all" label="测试所有渠道" /> : null}
+      {mayTest ? <TestRun scope="disabled" label="测试禁用渠道" /> : null}
+      {mayDelete ? <RemoveDisabled /> : null}
       <Button icon={<ReloadOutlined aria-hidden="true" />} onClick={() => void invalidate(client, LISTS)}>
         刷新
       </Button>

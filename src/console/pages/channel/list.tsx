@@ -1,6 +1,7 @@
 // All channels: test, enable and disable, priority and weight in place, edit, delete.
 import { useCall } from "#console/base/call.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { SeenNotice } from "#console/ui/callout.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
@@ -40,16 +41,19 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
     const isEnabled = present === ChannelStatus.enabled;
     const status = isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled;
     return [
-      toggleAction(isEnabled, () => change(id, { status })),
-      editAction(() => toForm(`/channel/edit/${id}`)),
-      copyAction(() => copy.mutate({ params: { id } })),
-      deleteAction(() => remove.mutate({ params: { id } }), `删除渠道“${name}”？此操作无法撤销。`),
+      { ...toggleAction(isEnabled, () => change(id, { status })), permission: "channel.write" },
+      { ...editAction(() => toForm(`/channel/edit/${id}`)), permission: "channel.write" },
+      { ...copyAction(() => copy.mutate({ params: { id } })), permission: "channel.write" },
+      {
+        ...deleteAction(() => remove.mutate({ params: { id } }), `删除渠道“${name}”？此操作无法撤销。`),
+        permission: "channel.delete",
+      },
     ];
   };
   return { actions, test };
 }
 
-const add = <AddLink to="/channel/add" text="添加新的渠道" />;
+const add = <AddLink to="/channel/add" text="添加新的渠道" permission="channel.write" />;
 
 const extra = (
   <>
@@ -61,6 +65,12 @@ const extra = (
 export function ChannelListPage() {
   const change = useChannelUpdate();
   const { actions, test } = useChannelActions(change);
+  const mayWrite = useMay("channel.write");
+  const mayTest = useMay("channel.test");
+  const mayDelete = useMay("channel.delete");
+  const bulk = (channels: readonly Channel[], clear: () => void) => (
+    <BulkActions channels={channels} test={test} onDone={clear} />
+  );
   return (
     <Page title="管理渠道" lead="渠道是上游账户。请求按优先级选择渠道，同级按权重分流。" extra={extra}>
       <SeenNotice prompt="channel_balance">
@@ -71,10 +81,10 @@ export function ChannelListPage() {
         label="渠道列表"
         searchHint="搜索渠道的 ID、名称和密钥"
         load={listOf(channelApi)}
-        columns={channelColumns(change)}
+        columns={channelColumns(mayWrite ? change : undefined)}
         actions={actions}
         actionsWidth={284}
-        lead={(channel) => <TestButton channel={channel} test={test} />}
+        {...(mayTest ? { lead: (channel: Channel) => <TestButton channel={channel} test={test} /> } : {})}
         cardTitle={(channel) => (
           <>
             <span className="tg-muted">#{channel.id}</span> {channel.name} <KeysLink channel={channel} />
@@ -84,7 +94,7 @@ export function ChannelListPage() {
         cardFacts={["group", "type", "response_time", "balance", "priority", "weight"]}
         empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: add }}
         footer={<ChannelFooter />}
-        bulk={(channels, clear) => <BulkActions channels={channels} test={test} onDone={clear} />}
+        {...(mayWrite && mayTest && mayDelete ? { bulk } : {})}
       />
     </Page>
   );

@@ -5,7 +5,7 @@ import { Segmented } from "antd";
 import { type ReactNode, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { may, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { withParams } from "#console/ui/table-state.ts";
@@ -65,7 +65,7 @@ function useView(): readonly [View, (change: Readonly<Record<string, string>>) =
   const [params, setParams] = useSearchParams();
   const asked = Number(params.get("days"));
   const days = PERIODS.find((period) => period === asked) ?? 7;
-  const isSite = isAdmin(user) && params.get("view") !== "own";
+  const isSite = may(user, "usage.read") && params.get("view") !== "own";
   const change = (to: Readonly<Record<string, string>>) =>
     setParams((current) => withParams(current, to), { replace: true });
   return [{ days, isSite }, change];
@@ -76,7 +76,7 @@ function Switches() {
   const [{ days, isSite }, change] = useView();
   return (
     <>
-      {isAdmin(user) ? (
+      {may(user, "usage.read") ? (
         <Segmented
           aria-label="范围"
           value={isSite ? "" : "own"}

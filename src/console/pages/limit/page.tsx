@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { removesRow } from "#console/base/rows.ts";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { useMay } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -76,14 +76,18 @@ export function LimitPage() {
   const [params, setParams] = useSearchParams();
   const zone = useStatus()?.budget_time_zone ?? "";
   const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
-  if (!isAdmin(useUser()))
+  if (!useMay("limit.read"))
     return (
       <Page title="限额" lead={lead}>
         <Own />
       </Page>
     );
   return (
-    <Page title="限额" lead={lead} extra={<AddLink to="/limit/add" text="添加新的限额" />}>
+    <Page
+      title="限额"
+      lead={lead}
+      extra={<AddLink to="/limit/add" text="添加新的限额" permission="limit.write" />}
+    >
       <Tabs
         activeKey={params.get("tab") === "self" ? "self" : "all"}
         items={TABS.toReversed()}

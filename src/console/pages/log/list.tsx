@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { type Query, query } from "#console/base/call.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
-import { isAdmin as isAdministrator, useUser } from "#console/base/session.ts";
+import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ExportButton } from "#console/ui/export-button.tsx";
 import { Page } from "#console/ui/page.tsx";
@@ -103,7 +103,7 @@ function cardTitle(entry: LogEntry) {
 }
 
 export function LogListPage() {
-  const isAdmin = isAdministrator(useUser());
+  const isAdmin = useMay("log.read");
   const [params, setParams] = useSearchParams();
   const [opened, setOpened] = useState<LogEntry>();
   const filters = readFilters(params);

@@ -51,9 +51,13 @@ function useRedemptionActions() {
       {
         ...toggleAction(isUnused, () => update.mutate({ query: { status_only: "true" }, body })),
         isDisabled: status === RedemptionStatus.used,
+        permission: "redemption.write",
       },
-      editAction(() => toForm(`/redemption/edit/${id}`)),
-      deleteAction(() => remove.mutate({ params: { id } }), `删除兑换码“${name}”？此操作无法撤销。`),
+      { ...editAction(() => toForm(`/redemption/edit/${id}`)), permission: "redemption.write" },
+      {
+        ...deleteAction(() => remove.mutate({ params: { id } }), `删除兑换码“${name}”？此操作无法撤销。`),
+        permission: "redemption.delete",
+      },
     ];
   };
 }
@@ -80,7 +84,7 @@ function CopyCode({ redemption, onRefused }: CopyCodeProps) {
   );
 }
 
-const add = <AddLink to="/redemption/add" text="添加新的兑换码" />;
+const add = <AddLink to="/redemption/add" text="添加新的兑换码" permission="redemption.write" />;
 
 export function RedemptionListPage() {
   const actions = useRedemptionActions();

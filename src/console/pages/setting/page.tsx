@@ -4,7 +4,7 @@ import { Button, Tabs } from "antd";
 import { useSearchParams } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";
-import { isAdmin, selfQuery, useUser } from "#console/base/session.ts";
+import { may, selfQuery, useUser } from "#console/base/session.ts";
 import { useServerAddress } from "#console/base/status.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
@@ -105,7 +105,7 @@ const administrative = [
 export function SettingPage() {
   const user = useUser();
   const [params, setParams] = useSearchParams();
-  const items = isAdmin(user) ? [...personal, ...administrative] : personal;
+  const items = may(user, "option.read") ? [...personal, ...administrative] : personal;
   const asked = params.get("tab");
   const active = items.some(({ key }) => key === asked) ? asked : "personal";
   return (

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
@@ -227,7 +227,7 @@ export function TeamListPage() {
         </Button>
       }
     >
-      {isAdmin(useUser()) ? (
+      {useMay("team.read") ? (
         <Tabs
           activeKey={params.get("tab") === "all" ? "all" : "own"}
           items={[

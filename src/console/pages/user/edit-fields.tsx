@@ -72,19 +72,30 @@ export interface RightsFieldsProps {
   readonly user: User;
   /** Only super administrators change roles, and never that of one of themselves. */
   readonly mayChangeRole: boolean;
+  readonly mayChangeGroup: boolean;
+  readonly mayChangeMoney: boolean;
 }
 
-export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
+export function RightsFields({ user, mayChangeRole, mayChangeGroup, mayChangeMoney }: RightsFieldsProps) {
+  if (!mayChangeGroup && !mayChangeMoney) return null;
   return (
     <Section title="权限与额度" lead="修改会写入该用户的日志，备注用来说明原因。">
       <div className="tg-form-row">
-        <GroupField user={user} />
+        {mayChangeGroup ? <GroupField user={user} /> : null}
         {mayChangeRole ? (
           <Form.Item name="role" label="用户角色" extra="修改后，该用户的登录与系统访问令牌会失效。">
             <Select options={ROLE_OPTIONS} />
           </Form.Item>
         ) : null}
       </div>
+      {mayChangeMoney ? <MoneyFields user={user} /> : null}
+    </Section>
+  );
+}
+
+function MoneyFields({ user }: { readonly user: User }) {
+  return (
+    <>
       <Form.Item
         name="quota"
         label="剩余额度"
@@ -102,7 +113,7 @@ export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
         style={{ width: 200 }}
       />
       <TextField name="remark" label="备注" maxLength={200} placeholder="例如：线下充值、提现已支付" />
-    </Section>
+    </>
   );
 }
 

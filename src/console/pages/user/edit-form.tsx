@@ -2,15 +2,16 @@
 import { useState } from "react";
 import { formQuery, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
-import { isRoot, useUser } from "#console/base/session.ts";
+import { isRoot, may, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { FormPage } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
-import { type User, userApi } from "#contract/user.ts";
+import { Role, type User, userApi } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { AccountFields, BindingFields, RightsFields } from "./edit-fields.tsx";
 import { FactorReset } from "./factor-reset.tsx";
+import { StaffSetChoice } from "./staff-set.tsx";
 import { isProtected, type UserValues, updateOf, valuesOf } from "./values.ts";
 
 function EditUserForm({ user: found }: { readonly user: User }) {
@@ -35,12 +36,18 @@ function EditUserForm({ user: found }: { readonly user: User }) {
         {() => (
           <>
             <AccountFields user={user} isSelf={user.id === self?.id} />
-            <RightsFields user={user} mayChangeRole={isRoot(self) && !isProtected(user)} />
+            <RightsFields
+              user={user}
+              mayChangeRole={isRoot(self) && !isProtected(user)}
+              mayChangeGroup={may(self, "user.group.write")}
+              mayChangeMoney={may(self, "money.adjust")}
+            />
             <BindingFields user={user} />
           </>
         )}
       </ResourceForm>
-      {user.id === self?.id ? null : <FactorReset user={user} />}
+      {isRoot(self) && user.role === Role.admin ? <StaffSetChoice user={user} /> : null}
+      {user.id === self?.id || !may(self, "user.mfa.reset") ? null : <FactorReset user={user} />}
     </>
   );
 }

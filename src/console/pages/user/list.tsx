@@ -6,7 +6,7 @@ import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
-import { useUser } from "#console/base/session.ts";
+import { useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -107,21 +107,24 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
     const isSelf = user.id === self?.id;
     const mayAct = mayEdit(self?.role ?? 0, user);
     const isOff = isProtected(user) || !mayAct;
-    const paid = {
+    const paid: RowAction = {
       key: "withdraw",
       label: "提现",
       icon: <WalletOutlined aria-hidden="true" />,
       isDisabled: !mayAct,
+      permission: "money.withdraw",
       onClick: () => setPaid(user),
     };
     return [
       {
         ...toggleAction(isEnabled, () => setEnabled(user, isEnabled ? "disable" : "enable")),
         isDisabled: isOff,
+        permission: "user.disable",
       },
       {
         ...editAction(() => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit")),
         isDisabled: !isSelf && !mayAct,
+        ...(isSelf ? {} : { permission: "user.write" }),
       },
       {
         key: "token",
@@ -132,26 +135,27 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
       },
       logAction(() => void navigate(logPath({ username: user.username }))),
       ...(isWithdrawable(user) ? [paid] : []),
-      { ...deleteAction(() => setDoomed(user)), isDisabled: isOff },
+      { ...deleteAction(() => setDoomed(user)), isDisabled: isOff, permission: "user.delete" },
     ];
   };
 }
 
-const add = <AddLink to="/user/add" text="添加新的用户" />;
-const ways = (
-  <>
-    <LinkButton to="/user/invitation">邀请</LinkButton>
-    {add}
-  </>
-);
+const add = <AddLink to="/user/add" text="添加新的用户" permission="user.create" />;
 
 export function UserListPage() {
   const { setEnabled, remove, isBusy } = useManage();
   const [doomed, setDoomed] = useState<User>();
   const [paid, setPaid] = useState<User>();
   const actions = useActions({ setEnabled, setPaid, setDoomed });
+  const heads = (
+    <>
+      {useMay("user.role.write") ? <LinkButton to="/staff">权限集</LinkButton> : null}
+      {useMay("user.create") ? <LinkButton to="/user/invitation">邀请</LinkButton> : null}
+      {add}
+    </>
+  );
   return (
-    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={ways}>
+    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={heads}>
       <ResourceTable<User>
         name="user"
         label="用户列表"

@@ -2,6 +2,7 @@
 import { type ComponentType, createContext, type ReactNode, use } from "react";
 import { matchPath } from "react-router";
 import type { Access } from "#console/base/session.ts";
+import type { Permission } from "#contract/permission.ts";
 
 /** Groups of the side menu, in their order. */
 export const MENU_GROUPS = ["控制台", "工作台", "管理", "设置"] as const;
@@ -11,6 +12,8 @@ export interface PageRow {
   readonly path: string;
   readonly title: string;
   readonly access: Access;
+  /** Of administrators' pages: what it takes to open one. */
+  readonly permission?: Permission;
   readonly load: () => Promise<ComponentType>;
   /** Present = an entry of the side menu. */
   readonly menu?: {

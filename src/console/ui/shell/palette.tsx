@@ -5,7 +5,7 @@ import { Input, Modal } from "antd";
 import { type KeyboardEvent, useDeferredValue, useState } from "react";
 import { useNavigate } from "react-router";
 import { query } from "#console/base/call.ts";
-import { isAdmin, mayOpen, useUser } from "#console/base/session.ts";
+import { may, mayOpen, useMay, useUser } from "#console/base/session.ts";
 import { isKey, KeyOwner } from "#console/ui/key-owner.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { tokenApi } from "#contract/token.ts";
@@ -25,7 +25,7 @@ const FOUND = { p: 0, size: 6 } as const;
 function usePageTargets(text: string): Target[] {
   const user = useUser();
   return usePages()
-    .filter((page) => !page.path.includes(":") && mayOpen(page.access, user))
+    .filter((page) => !page.path.includes(":") && mayOpen(page, user))
     .filter((page) =>
       `${page.title}${page.menu?.label ?? ""}${page.path}`.toLowerCase().includes(text.toLowerCase()),
     )
@@ -39,8 +39,8 @@ function useFoundTargets(keyword: string): Target[] {
     return { meta: { silent: true }, staleTime: 10_000, enabled: keyword !== "" && isAllowed };
   };
   const tokens = useQuery({ ...query(tokenApi.search, input), ...asked(true) });
-  const channels = useQuery({ ...query(channelApi.search, input), ...asked(isAdmin(user)) });
-  const users = useQuery({ ...query(userAdminApi.search, input), ...asked(isAdmin(user)) });
+  const channels = useQuery({ ...query(channelApi.search, input), ...asked(may(user, "channel.read")) });
+  const users = useQuery({ ...query(userAdminApi.search, input), ...asked(may(user, "user.read")) });
   const target = (kind: Target["kind"], place: string, id: number, label: string): Target => {
     return { id: `${place}-${id}`, kind, label, path: `/${place}/edit/${id}` };
   };
@@ -62,7 +62,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const pages = usePageTargets(words);
   const found = useFoundTargets(useDeferredValue(words));
   const targets = isLeak ? [] : [...pages, ...found];
-  const mayFindKeys = isAdmin(useUser());
+  const mayFindKeys = useMay("user.read");
   const isOwnerShown = isLeak && mayFindKeys;
   const active = Math.min(at, targets.length - 1);
   const go = (target: Target | undefined) => {

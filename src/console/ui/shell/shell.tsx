@@ -5,7 +5,7 @@ import { Button, Drawer } from "antd";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Link, type Location, Navigate, Outlet, ScrollRestoration, useLocation } from "react-router";
 import { COMPACT, useMedia } from "#console/base/media.ts";
-import { type Access, isRoot, mayOpen, selfQuery, useSessionEnd, useUser } from "#console/base/session.ts";
+import { isRoot, mayOpen, selfQuery, useSessionEnd, useUser } from "#console/base/session.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
 import { readStored, writeStored } from "#console/base/storage.ts";
 import { AntdScope } from "#console/ui/antd-scope.tsx";
@@ -14,25 +14,28 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { SiteNotice } from "#console/ui/site-notice.tsx";
 import { Footer } from "./footer.tsx";
 import { Header } from "./header.tsx";
-import { pageAt, usePages } from "./nav.ts";
+import { type PageRow, pageAt, usePages } from "./nav.ts";
 import { SideMenu } from "./side-menu.tsx";
 import "./shell.css";
 
-function Guard({ access, children }: { readonly access: Access; readonly children: ReactNode }) {
+const OWN = { access: "user" } as const;
+
+function Guard({ page, children }: { readonly page: PageRow | undefined; readonly children: ReactNode }) {
+  const place = page ?? OWN;
   const user = useUser();
   const end = useSessionEnd();
   const location = useLocation();
-  if (access !== "public" && user === undefined) {
+  if (place.access !== "public" && user === undefined) {
     const { pathname, search, hash } = location;
     const state = end === "left" ? undefined : { from: { pathname, search, hash } };
     return <Navigate to={end === "expired" ? "/login?expired=true" : "/login"} state={state} replace />;
   }
-  if (!mayOpen(access, user)) {
+  if (!mayOpen(place, user)) {
     return (
       <div className="tg-card tg-refusal" role="alert">
         <LockOutlined aria-hidden="true" />
         <h1>没有访问权限</h1>
-        <p>此页面仅管理员可用。如需使用，请联系站点管理员。</p>
+        <p>此页面仅有相应权限的管理员可用。如需使用，请联系站点管理员。</p>
         <LinkButton to="/token" kind="primary">
           前往我的令牌
         </LinkButton>
@@ -122,7 +125,7 @@ function CurrentPage() {
   const page = pageAt(usePages(), useLocation().pathname);
   const name = useSystemName();
   return (
-    <Guard access={page?.access ?? "user"}>
+    <Guard page={page}>
       <title>{page === undefined ? name : `${page.title} · ${name}`}</title>
       <Outlet />
     </Guard>

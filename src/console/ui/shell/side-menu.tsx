@@ -32,7 +32,7 @@ export function SideMenu({ isCollapsed, onChoose }: SideMenuProps) {
   const pages = usePages();
   const user = useUser();
   const here = pageAt(pages, useLocation().pathname);
-  const allowed = pages.filter((page) => page.menu !== undefined && mayOpen(page.access, user));
+  const allowed = pages.filter((page) => page.menu !== undefined && mayOpen(page, user));
   const items: Items = MENU_GROUPS.flatMap((group): Items => {
     const children = allowed
       .filter((page) => page.menu?.group === group)

@@ -1,9 +1,11 @@
 // Who calls, and whether it may now: key → caller, in the family's order of checks (requirements W8.3), then the limits of its token and
 // user. Keys are cached until a change is announced; balances are never checked here, the ledger does that for every call.
+
 import { TokenStatus } from "#contract/token.ts";
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import { parseCredential } from "#server/accounts/actors.ts";
 import { type CallerPlan, payerOf, readScope } from "#server/accounts/caller-scope.ts";
+import { isUnboundRow } from "#server/accounts/may.ts";
 import { type ModelList, modelList } from "#server/accounts/model-list.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
@@ -284,7 +286,7 @@ function entryOf(
       payerId: payerOf(row),
       username: row.username,
       group,
-      isAdmin: row.role >= Role.admin,
+      isAdmin: isUnboundRow(row),
       models: modelList(splitCsv(row.models)),
       pin,
       limits,

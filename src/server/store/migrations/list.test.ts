@@ -146,6 +146,11 @@ test("the released migrations are the ones that were released", () => {
         "0834e1f77bf3b49e8ecff977ad404549f0f3b81882b7cbf62eb05bee17082f0f",
         "0cefd67f8cf1eee4c497c38b7c23e5810f519c2cf93d3752dac00e2b6acff6ae",
       ],
+      [
+        "0028-staff-sets",
+        "c275350e778c0430231fbd19e963b02128de0bd60a426bef20ba3e8435838e63",
+        "6ecd2c4721430ef03da6f36879bf245e809adcbdce9d398bbd84b190a107b03e",
+      ],
     ]
   `);
 });

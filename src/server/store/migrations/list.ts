@@ -26,6 +26,7 @@ import { statements } from "./0024-statements.ts";
 import { channelTimes } from "./0025-channel-times.ts";
 import { payouts } from "./0026-payouts.ts";
 import { invitations } from "./0027-invitations.ts";
+import { staffSets } from "./0028-staff-sets.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   channelTimes,
   payouts,
   invitations,
+  staffSets,
 ];

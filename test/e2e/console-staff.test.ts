@@ -1,0 +1,60 @@
+// Permission sets in the console (requirements Z15, Z17): made and given by a super administrator; whoever is bound sees the pages and buttons
+// that the set opens, and no others.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { screenshot } from "#test/worlds/browser.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+afterAll(() => world?.close());
+
+it("a set is copied, narrowed and given; menu, buttons and pages follow it", async () => {
+  await manage(world.server.url, "POST", "/api/channel/", {
+    type: 1,
+    name: "上游一号",
+    key: "sk-x",
+    models: "gpt-4o",
+    group: "default",
+  });
+  const root = await world.visit("root");
+  await root.page.goto("/user");
+  await root.page.getByRole("link", { name: "权限集" }).click();
+  await root.page.waitForURL("**/staff");
+  const row = root.page.getByRole("row", { name: /渠道运维/ });
+  await row.waitFor();
+  expect(await row.getByRole("button", { name: "编辑" }).isDisabled()).toBe(true);
+  await screenshot(root.page, "staff-list");
+  await row.getByRole("button", { name: "复制" }).click();
+  await root.page.getByLabel("名称", { exact: true }).fill("值班");
+  await root.page.getByRole("checkbox", { name: "添加和编辑渠道" }).uncheck();
+  await root.page.getByRole("checkbox", { name: "删除渠道" }).uncheck();
+  await screenshot(root.page, "staff-form");
+  await root.page.getByRole("button", { name: "提交" }).click();
+  await root.page.getByRole("row", { name: /值班/ }).waitFor();
+  await root.page.goto("/user/edit/3");
+  await root.page.getByRole("combobox", { name: "权限集" }).click();
+  await root.page.getByTitle("值班").click();
+  await root.page.getByRole("button", { name: "更改权限集" }).click();
+  await root.page.getByText("权限集已更新").waitFor();
+  await screenshot(root.page, "staff-choice");
+  await root.context.close();
+
+  const { page, context } = await world.visit("wangfang");
+  await page.goto("/channel");
+  await page.getByText("上游一号").first().waitFor();
+  const menu = await page.getByRole("menuitem").allTextContents();
+  expect(menu).toContain("渠道");
+  for (const label of ["兑换", "支付", "对账", "审计", "用户"]) expect(menu).not.toContain(label);
+  expect(await page.getByRole("button", { name: "测试所有渠道" }).count()).toBe(1);
+  for (const name of ["编辑", "删除", "禁用", "删除禁用渠道"])
+    expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
+  expect(await page.getByRole("link", { name: "添加新的渠道" }).count()).toBe(0);
+  await screenshot(page, "staff-bound");
+  await page.goto("/user");
+  await page.getByText("没有访问权限").waitFor();
+  await context.close();
+});
