@@ -31,6 +31,7 @@ const RELAY_LADDER = [
   ["error-log"],
   ["services"],
   ["pass-limits"],
+  ["serve"],
   ["finish"],
   ["queries", "realtime"],
   ["relay"],

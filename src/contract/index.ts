@@ -8,6 +8,7 @@ import { channelApi } from "./channel.ts";
 import { channelKeyApi } from "./channel-key.ts";
 import { factorApi, sessionApi, verifyApi } from "./factor.ts";
 import { firstRunApi } from "./first-run.ts";
+import { groupAdminApi } from "./group-admin.ts";
 import { invitationApi } from "./invitation.ts";
 import { keySearchApi } from "./key-search.ts";
 import { limitApi } from "./limit.ts";
@@ -54,6 +55,7 @@ export const api = {
   team: teamApi,
   teamAdmin: teamAdminApi,
   keySearch: keySearchApi,
+  groupAdmin: groupAdminApi,
   redemption: redemptionApi,
   partner: partnerApi,
   payment: paymentApi,

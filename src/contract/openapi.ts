@@ -35,6 +35,7 @@ const TAGS: Readonly<Record<string, string>> = {
   team: "团队",
   teamAdmin: "团队管理",
   keySearch: "密钥查找",
+  groupAdmin: "分组",
   redemption: "兑换码",
   payment: "在线支付",
   paymentAdmin: "支付管理",

@@ -3,8 +3,9 @@ import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
 import { isOneLine } from "./name.ts";
+import { groupRatios, groupTexts, ratios } from "./option-tables.ts";
 import { DEFAULT_PLANS, TopUpPlans } from "./topup-plans.ts";
-import { Nothing, repeatedName, rowsOf, withoutEndSlashes } from "./wire.ts";
+import { Nothing, rowsOf, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
 
@@ -109,43 +110,6 @@ const origins = z.codec(
   z.array(z.string()),
   { decode: partsOf, encode: (list) => list.join(",") },
 );
-
-function readTable(value: string): object | undefined {
-  try {
-    const table: unknown = JSON.parse(value);
-    return typeof table === "object" && table !== null && !Array.isArray(table) ? table : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRatio(value: unknown): boolean {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
-}
-
-/** Why a text is no table of ratios; undefined = it is one. */
-function ratiosFault(label: string, value: string): string | undefined {
-  const table = readTable(value);
-  if (table === undefined) return `${label}不是合法的 JSON 字符串`;
-  const wrong = Object.entries(table).find(([, ratio]) => !isRatio(ratio));
-  if (wrong) return `${label}里“${wrong[0]}”的值须为不小于 0 的数字`;
-  const repeated = repeatedName(value);
-  return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
-}
-
-/** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (requirements W6.3). */
-function ratios(label: string) {
-  const check: z.core.CheckFn<string> = ({ value, issues }) => {
-    const message = ratiosFault(label, value);
-    if (message !== undefined) issues.push({ code: "custom", input: value, message });
-  };
-  return z.codec(z.string().check(check), z.record(z.string(), z.number()), {
-    // Just found to be a table of numbers.
-    decode: (value) => (readTable(value) ?? {}) as Record<string, number>,
-    encode: (table) => JSON.stringify(table, null, 2),
-  });
-}
-const groupRatios = ratios("分组倍率").refine((table) => "default" in table, "分组倍率必须包含 default 分组");
 
 /** Empty text ⇄ null: no ratio at all. */
 const maybeAmount = z.codec(
@@ -301,6 +265,12 @@ export const optionTable = {
     fallback: '{"default":1,"vip":1,"svip":1}',
     tab: "operation",
     label: "分组倍率",
+  }),
+  UserUsableGroups: row({
+    schema: groupTexts,
+    fallback: "{}",
+    tab: "operation",
+    label: "用户可为令牌选择的分组",
   }),
   FallbackModelRatio: row({
     schema: maybeAmount,

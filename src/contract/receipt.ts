@@ -22,6 +22,8 @@ export const Receipt = z.object({
   created_at: z.int(),
   model_name: z.string(),
   token_name: z.string(),
+  /** The group that answered, where the token names its groups; "" = that of its user. */
+  group: z.string().default(""),
   reason: z.enum(receiptReasons),
   /** Charged; 0 for a failed call and for one that runs. */
   quota: Quota,

@@ -1,6 +1,7 @@
 // API tokens (令牌) of the actor. The key goes without its `sk-` prefix (requirements W3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { GroupName, GroupOrder, UsableGroup } from "./group.ts";
 import { isOneLine } from "./name.ts";
 import {
   IdParams,
@@ -74,6 +75,10 @@ export const Token = z.object({
   shown_once: z.boolean().default(false),
   /** The begin and the end of the key, e.g. `abcd…wxyz`; "" = it was not noted. */
   key_hint: z.string().default(""),
+  /** The groups it tries, in this order; [] = that of its user, or of the team that pays. */
+  groups: z.array(z.string()).default([]),
+  /** The first of them, as other servers of the family have one; "" = the user's. */
+  group: z.string().default(""),
   /** Comma-separated. */
   tags: z.string().default(""),
   metadata: z.record(z.string(), z.string()).default({}),
@@ -100,6 +105,24 @@ const ModelList = z
     error: "模型范围中的 * 只能在末尾，! 后须有模型名",
   });
 
+/** `group` is the family's field for one; where `groups` is there it counts alone. */
+const GroupChoice = {
+  groups: GroupOrder.optional(),
+  group: z.union([z.literal(""), GroupName]).optional(),
+};
+
+/** The groups that a draft or update chooses; undefined = it says nothing of them. */
+export function chosenGroups({
+  groups,
+  group,
+}: {
+  readonly groups?: string[] | undefined;
+  readonly group?: string | undefined;
+}): string[] | undefined {
+  if (groups !== undefined || group === undefined) return groups;
+  return group === "" ? [] : [group];
+}
+
 export const TokenDraft = z.object({
   name: z.string().trim().min(1, "请输入令牌名称").max(30, "令牌名称须为 1 到 30 个字符"),
   remain_quota: Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER).default(500_000),
@@ -107,6 +130,7 @@ export const TokenDraft = z.object({
   unlimited_quota: z.boolean().default(false),
   models: ModelList.nullish(),
   subnet: z.string().max(1_000).optional(),
+  ...GroupChoice,
   tags: Tags.optional(),
   metadata: Metadata.optional(),
   /** The key is in this answer and never again; always so where TokenShownOnceEnabled is on. */
@@ -137,6 +161,7 @@ export const TokenUpdate = z.object({
   unlimited_quota: z.boolean().optional(),
   models: ModelList.nullish(),
   subnet: z.string().max(1_000).optional(),
+  ...GroupChoice,
   tags: Tags.optional(),
   metadata: Metadata.optional(),
   /** true = what opens the key is deleted, for ever; false changes nothing. */
@@ -159,6 +184,14 @@ export const TokenRotation = z.object({
 });
 
 export const tokenApi = {
+  groups: endpoint({
+    method: "GET",
+    path: "/api/user/self/groups",
+    level: "user",
+    summary: "我可以为令牌选择的分组及其倍率；带 team_id 时为该团队的令牌",
+    query: z.object({ team_id: query.count }),
+    data: z.record(z.string(), UsableGroup),
+  }),
   list: endpoint({
     method: "GET",
     path: "/api/token/",

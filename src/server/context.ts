@@ -29,6 +29,7 @@ import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { openCoord } from "./coord/open.ts";
+import { followRenamedGroups, type RenamedGroups } from "./coord/renamed-groups.ts";
 import { createEgress, type Egress } from "./egress/dispatcher.ts";
 import { createEvents } from "./events.ts";
 import { createLimits } from "./limits/limits.ts";
@@ -49,6 +50,7 @@ export interface Context extends Tools {
   /** Which channels and keys rest after failures, and which are at their limits. */
   readonly health: Health;
   readonly gate: ChannelGate;
+  readonly renamedGroups: RenamedGroups;
   /** How calls went, for the dashboard. */
   readonly traffic: Traffic;
   readonly sessions: Sessions;
@@ -188,10 +190,11 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const coord = cleanup.keep(await openCoord({ store, clock, node, syncMs, onError }), (it) => it.close());
   const limits = createLimits({ coord, events });
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
-  const prices = livePrices({ options, clock, events });
+  const byGroup = await openByGroup({ db, secrets, coord, events, options, clock }, cleanup);
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
   const egress = cleanup.keep(openEgress({ config, clock, options, events }), (it) => it.close());
-  const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
+  const { candidates } = byGroup;
+  candidates.onRenewed((id) => egress.forget(ownerOf(id)));
   const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
@@ -215,11 +218,10 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     coord,
     limits,
     options,
-    prices,
+    ...byGroup,
     ledger,
     egress,
     credentials: createTokenCache({ egress, now: clock.now }),
-    candidates,
     traffic,
     sessions: createSessions({ db, clock, secrets }),
     actors,
@@ -237,6 +239,18 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     stopping: stop.signal,
     dispose: () => cleanup.run(),
   };
+}
+
+/** What is found by the name of a group: by either, of one that was renamed a moment ago. */
+async function openByGroup(
+  parts: Pick<Tools, "db" | "secrets" | "coord" | "events" | "options" | "clock">,
+  cleanup: Cleanup,
+) {
+  const renamedGroups = cleanup.keep(followRenamedGroups(parts), (it) => it.close());
+  const { otherName } = renamedGroups;
+  const prices = livePrices({ ...parts, otherName });
+  const candidates = cleanup.keep(await createCandidates({ ...parts, otherName }), (it) => it.close());
+  return { renamedGroups, prices, candidates };
 }
 
 /** Opens the database and what is sealed in it. One that a wrong key does not open is not migrated either (requirements K02). */

@@ -280,6 +280,7 @@ describe("every option", () => {
     ImageRatio: partRatio("ImageRatio", { prompt: { image_tokens: 10 } }),
     ImageCompletionRatio: partRatio("ImageCompletionRatio", { completion: { image_tokens: 10 } }),
     GroupRatio: groupRatio,
+    UserUsableGroups: "src/server/relay/groups.test.ts",
     FallbackModelRatio: fallbackModelRatio,
     FreeAtZeroEnabled: freeAtZeroEnabled,
     TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),

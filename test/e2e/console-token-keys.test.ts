@@ -91,3 +91,32 @@ it("an administrator makes and limits a token for a user, who finds it and is to
   await owner.page.getByText("管理员为您创建了令牌“公司发放”").waitFor();
   await owner.context.close();
 });
+
+it("groups are chosen in an order that can be changed, and withdrawn ones are named as such", async () => {
+  await world.setOption("UserUsableGroups", '{"vip":"更稳定","svip":""}');
+  const { page, context } = await world.visit("lihua");
+  await page.goto("/token/add");
+  await page.locator("#name").fill("按序");
+  await page.getByRole("button", { name: /高级/ }).click();
+  for (const name of ["svip", "vip"]) {
+    await page.getByRole("combobox", { name: "分组" }).click();
+    await page.getByTitle(new RegExp(`^${name}（`)).click();
+  }
+  const order = page.getByRole("list", { name: "分组的顺序" }).getByRole("listitem");
+  await order.nth(1).getByText("更稳定").waitFor();
+  await page.getByRole("button", { name: "分组 vip 上移" }).click();
+  expect(await order.allInnerTexts()).toEqual([
+    expect.stringMatching(/^vip/),
+    expect.stringMatching(/^svip/),
+  ]);
+  await page.getByRole("button", { name: /提\s*交/ }).click();
+  await page.waitForURL("**/token");
+  await world.setOption("UserUsableGroups", '{"vip":"更稳定"}');
+  const row = page.getByRole("row", { name: /按序/ });
+  await row.getByRole("button", { name: /编\s*辑/ }).click();
+  await order.nth(1).getByText("已不可用，调用时跳过").waitFor();
+  await page.getByRole("button", { name: "去掉分组 svip" }).click();
+  await page.getByRole("button", { name: /提\s*交/ }).click();
+  await page.waitForURL("**/token");
+  await context.close();
+});

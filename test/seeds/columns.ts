@@ -179,6 +179,7 @@ export const COLUMNS: ColumnsOf = {
     used_quota: true,
     models: true,
     subnet: true,
+    groups: true,
     wallet_id: true,
     key_hint: true,
     tags: true,

@@ -1,5 +1,6 @@
 // Calls of the endpoints of tokens' keys that succeed.
 import { FORGET_WORDS } from "#contract/token.ts";
+import { randomHex } from "#server/secrets.ts";
 import type { FuzzWorld, Generation, Recipe } from "#test/worlds/fuzz-world.ts";
 import { seedToken } from "./seed.ts";
 
@@ -12,6 +13,14 @@ export function keyRecipes(
     }),
     "POST /api/token/disable": async (world, people) => ({ body: { id: await freshToken(world, people) } }),
     "POST /api/token/:id/rotate": () => ({ body: { overlap: 60 } }),
+    "POST /api/group/rename": async ({ app }) => {
+      const from = `group-${randomHex(4)}`;
+      await app.ctx.options.set(
+        "GroupRatio",
+        JSON.stringify({ ...app.ctx.options.get("GroupRatio"), [from]: 1 }),
+      );
+      return { body: { from, to: `${from}-new` } };
+    },
     "POST /api/token/forget": () => ({ body: { confirm: FORGET_WORDS } }),
     "POST /api/user/:id/token/": () => ({
       body: { name: "granted", remain_quota: 5_000, tags: "a,b", metadata: { team: "x" }, shown_once: true },

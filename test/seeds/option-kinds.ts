@@ -23,6 +23,10 @@ export const KINDS = {
     good: ['{"default":1,"vip":0.5}'],
     bad: ["", "{", "[]", '{"default":"1"}', '{"default":-1}', '{"default":1e999}'],
   },
+  texts: {
+    good: ["{}", '{"vip":"","svip":"更快"}'],
+    bad: ["", "{", "[]", '{"a,b":"x"}', '{"":"x"}', '{"vip":1}', '{"vip":"","vip":""}'],
+  },
   maybe: { good: ["", "0", "1.5"], bad: ["-1", "x"] },
   domains: { good: ["a.com,b.com", ""], bad: ["a.com,,b.com", "a.com,a.com", ","] },
   repository: { good: ["owner/name", "a-b/c.d_e", ""], bad: ["owner", "a/b/c", "../x", "a/..", "a b/c"] },
@@ -102,6 +106,7 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   ImageRatio: "ratios",
   ImageCompletionRatio: "ratios",
   GroupRatio: "ratios",
+  UserUsableGroups: "texts",
   FallbackModelRatio: "maybe",
   FreeAtZeroEnabled: "flag",
   TopUpLink: "link",

@@ -46,6 +46,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/session/end
     GET /api/models
     GET /api/user/self
+    GET /api/user/self/groups
     PUT /api/user/self
     DELETE /api/user/self
     GET /api/user/token
@@ -212,6 +213,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/login_provider/:id/test
     POST /api/channel/:id/keys/export
     POST /api/token/forget
+    POST /api/group/rename
     POST /api/price/draft
     POST /api/price/publish
     POST /api/price/version/:id/undo

@@ -1,4 +1,5 @@
 // What holds for the calls of a token: the plans of who pays, the group that one of them may lend, and the limits there.
+import { type GroupTables, groupsOf, mayUseGroup } from "#contract/group.ts";
 import type { PlanTerms } from "#contract/plan-terms.ts";
 import { NEVER } from "#server/money/windows.ts";
 import type { Db } from "#server/store/db.ts";
@@ -12,11 +13,17 @@ export interface CallerPlan {
   readonly terms: PlanTerms;
 }
 
+/** A group that serves the calls of a token, and the limits there. */
+export interface CallerGroup {
+  readonly group: string;
+  readonly limits: readonly LimitRow[];
+}
+
 export interface Scope {
   /** The earliest end first. */
   readonly plans: readonly CallerPlan[];
-  readonly group: string;
-  readonly limits: readonly LimitRow[];
+  /** In the order in which they are tried; empty = the token names some and may use none of them now. */
+  readonly groups: readonly CallerGroup[];
   /** Seconds: a plan begins or ends then. */
   readonly until: number;
 }
@@ -24,19 +31,29 @@ export interface Scope {
 /** Whose calls they are, of a token or, with id 0, of a user without one. */
 export type ScopeOwner = Pick<
   TokenWithOwner,
-  "id" | "user_id" | "wallet_id" | "group" | "wallet_group" | "seat_id"
+  "id" | "user_id" | "wallet_id" | "group" | "wallet_group" | "seat_id" | "groups"
 >;
 
-export async function readScope(db: Db, row: ScopeOwner, nowSec: number): Promise<Scope> {
+export async function readScope(
+  db: Db,
+  row: ScopeOwner,
+  { nowSec, tables }: { readonly nowSec: number; readonly tables: GroupTables },
+): Promise<Scope> {
   const periods = await findLivePeriods(db, payerOf(row), nowSec);
   const plans = periods.filter((period) => period.starts_at <= nowSec).map(planOf);
   const changes = periods.map((period) => (period.starts_at > nowSec ? period.starts_at : period.ends_at));
   // Of several plans that lend a group the dearest one's (requirements Y51).
   const lending = plans.filter(({ terms }) => terms.lent_group !== "");
-  const dearest = lending.sort((a, b) => b.terms.price_minor - a.terms.price_minor)[0];
-  const group = dearest?.terms.lent_group ?? groupOf(row);
-  const limits = await findCallerLimits(db, limitedBy(row, group));
-  return { plans, group, limits, until: Math.min(NEVER, ...changes) };
+  const dearest = lending.toSorted((a, b) => b.terms.price_minor - a.terms.price_minor)[0];
+  const own = [groupOf(row), ...lending.map(({ terms }) => terms.lent_group)];
+  const names =
+    row.groups === ""
+      ? [dearest?.terms.lent_group ?? groupOf(row)]
+      : groupsOf(row.groups).filter((name) => mayUseGroup(name, own, tables));
+  const groups: CallerGroup[] = [];
+  for (const group of names)
+    groups.push({ group, limits: await findCallerLimits(db, limitedBy(row, group)) });
+  return { plans, groups, until: Math.min(NEVER, ...changes) };
 }
 
 function planOf({ id, terms }: PlanPeriodRow): CallerPlan {

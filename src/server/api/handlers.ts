@@ -10,6 +10,7 @@ import { channelKey } from "./channel-keys.ts";
 import { channel } from "./channels.ts";
 import { factor } from "./factors.ts";
 import { firstRun } from "./first-run.ts";
+import { groupAdmin } from "./group-admin.ts";
 import { invitation } from "./invitations.ts";
 import { keySearch } from "./key-search.ts";
 import { limit } from "./limits.ts";
@@ -66,6 +67,7 @@ export const handlers = {
   team,
   teamAdmin,
   keySearch,
+  groupAdmin,
   channel,
   channelKey,
   route,

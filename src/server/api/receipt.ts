@@ -62,6 +62,7 @@ function receiptOf(requestId: string, log: LogRow | undefined): Receipt {
     created_at: log?.created_at ?? 0,
     model_name: log?.model_name ?? "",
     token_name: log?.token_name ?? "",
+    group: groupOf(content),
     reason: reasonOf(log),
     quota: log?.quota ?? 0,
     plan_quota: 0,
@@ -108,4 +109,9 @@ function ratiosOf(content: string): Receipt["ratios"] {
 function formulaOf(content: string): string {
   const at = content.indexOf("；");
   return at === -1 ? content : content.slice(at + 1).replace(/（[^）]*）/gu, "");
+}
+
+/** As relay/billing/account.ts writes it, behind all else. */
+function groupOf(content: string): string {
+  return /（分组 ([^）]+)）$/u.exec(content)?.[1] ?? "";
 }

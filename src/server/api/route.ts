@@ -3,7 +3,7 @@
 import { ROUTE_FORMATS, type RouteExplanation, type RouteFormat, type routeApi } from "#contract/route.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
-import { readScope } from "#server/accounts/caller-scope.ts";
+import { readScope, type Scope } from "#server/accounts/caller-scope.ts";
 import { modelList } from "#server/accounts/model-list.ts";
 import { explainKey, explainRoute } from "#server/channels/explain.ts";
 import type { Context } from "#server/context.ts";
@@ -52,23 +52,45 @@ interface Who {
 
 /** Who is asked about, as the relay would see him. Throws: 404. */
 async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promise<Who> {
-  const nowSec = ctx.clock.seconds();
+  const { clock, options, renamedGroups } = ctx;
+  const tables = {
+    usable: options.get("UserUsableGroups"),
+    ratios: options.get("GroupRatio"),
+    otherName: renamedGroups.otherName,
+  };
+  const now = { nowSec: clock.seconds(), tables };
   if (tokenId > 0) {
     const row = await findKeyOwner(ctx.db, tokenId);
     if (row === undefined) throw faults.notFound("找不到该令牌");
-    const scope = await readScope(ctx.db, row, nowSec);
+    const scope = await readScope(ctx.db, row, now);
     const isUsable = row.status === TokenStatus.enabled || row.status === TokenStatus.exhausted;
     const refusal = row.user_status !== UserStatus.enabled ? "账户已停用" : isUsable ? "" : "令牌不可用";
     const models = modelList(row.models.split(",").filter((name) => name !== ""));
-    return { group: scope.group, refusal, models };
+    return { ...firstOf(scope, refusal), models };
   }
   if (userId === 0) return { group, refusal: "", models: undefined };
   const user = await findUserById(ctx.db, userId);
   if (user === undefined) throw faults.notFound("找不到该用户");
-  const own = { id: 0, user_id: userId, wallet_id: 0, group: user.group, wallet_group: null, seat_id: null };
-  const scope = await readScope(ctx.db, own, nowSec);
+  const own = {
+    id: 0,
+    user_id: userId,
+    wallet_id: 0,
+    group: user.group,
+    wallet_group: null,
+    seat_id: null,
+    groups: "",
+  };
+  const scope = await readScope(ctx.db, own, now);
   const refusal = user.status === UserStatus.enabled ? "" : "账户已停用";
-  return { group: scope.group, refusal, models: undefined };
+  return { group: scope.groups[0]?.group ?? "default", refusal, models: undefined };
+}
+
+/** The first group that a token tries: the others come when this one has no channel left. */
+function firstOf({ groups }: Scope, refusal: string): Pick<Who, "group" | "refusal"> {
+  const [first] = groups;
+  return first === undefined
+    ? { group: "", refusal: refusal || "令牌的分组都不再可用" }
+    : { group: first.group, refusal };
 }
 
 /** How many keys of a channel are named. */

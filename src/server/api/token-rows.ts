@@ -1,5 +1,6 @@
 // Tokens between the wire and the store: a new row with its key, and a row as its owner or an administrator sees it.
-import { type Token, type TokenDraft, TokenStatus } from "#contract/token.ts";
+import { groupsOf } from "#contract/group.ts";
+import { chosenGroups, type Token, type TokenDraft, TokenStatus } from "#contract/token.ts";
 import { isCidr } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -53,6 +54,7 @@ export function newRow(
     unlimited_quota: Number(draft.unlimited_quota),
     models: draft.models ?? "",
     subnet: draft.subnet ?? "",
+    groups: (chosenGroups(draft) ?? []).join(","),
     tags: draft.tags ?? "",
     metadata: notesText(draft.metadata),
   };
@@ -96,8 +98,11 @@ export async function present(
     const isEnded = row.expired_time !== -1 && row.expired_time <= nowSec;
     const old = olds.get(row.id);
     const isOldAlive = old !== undefined && old.expires_at > nowSec;
+    const groups = groupsOf(row.groups);
     return {
       ...seen,
+      groups,
+      group: groups[0] ?? "",
       status: isEnded && row.status !== TokenStatus.disabled ? TokenStatus.expired : row.status,
       key: keyOf(row),
       shown_once: key_sealed === "",

@@ -1,6 +1,8 @@
 // Handlers: the user's own tokens (requirements W3.7), and those of teams as far as the actor's role reaches (requirements O04).
+
+import { groupsOf } from "#contract/group.ts";
 import { mayInTeam } from "#contract/team-words.ts";
-import { type Token, TokenStatus, type TokenUpdate, type tokenApi } from "#contract/token.ts";
+import { chosenGroups, type Token, TokenStatus, type TokenUpdate, type tokenApi } from "#contract/token.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -21,6 +23,7 @@ import {
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
+import { openGroups, refuseGroups } from "./token-groups.ts";
 import { forgetAll, justRotated, rotate } from "./token-keys.ts";
 import { enterTeam, type Reached, reachToken } from "./token-reach.ts";
 import {
@@ -35,6 +38,11 @@ import {
 } from "./token-rows.ts";
 
 export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
+  async groups(ctx, { actor, query }) {
+    const { userId, walletId } = await holderFor(ctx, actor, query.team_id);
+    return openGroups(ctx, walletId || userId);
+  },
+
   list: (ctx, call) => showPage(ctx, call, ""),
 
   search: (ctx, call) => showPage(ctx, call, call.query.keyword),
@@ -47,7 +55,9 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 
   async create(ctx, call) {
     const { actor, body } = call;
-    const { row, key } = newRow(ctx, await holderFor(ctx, actor, body.team_id), body);
+    const holder = await holderFor(ctx, actor, body.team_id);
+    await refuseGroups(ctx, holder.walletId || holder.userId, chosenGroups(body));
+    const { row, key } = newRow(ctx, holder, body);
     const id = await ctx.db.transaction().execute(async (tx) => {
       const made = await insertToken(tx, row);
       const { name, remain_quota, unlimited_quota, expired_time, team_id } = body;
@@ -63,6 +73,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   async createMany(ctx, call) {
     const { actor, body } = call;
     const holder = await holderFor(ctx, actor, body.team_id);
+    await refuseGroups(ctx, holder.walletId || holder.userId, chosenGroups(body));
     const drafts = Array.from({ length: body.count }, (_, index) =>
       newRow(ctx, holder, { ...body, name: `${body.name}-${index + 1}` }),
     );
@@ -87,6 +98,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     const { actor, query, body } = call;
     const { row: current } = await reachToken(ctx, actor, body.id);
     const isToggle = query.status_only !== "";
+    if (!isToggle) await refuseNewGroups(ctx, current, body);
     const change = isToggle ? toggle(ctx, current, body.status) : edit(ctx, current, body);
     // After the fields: whether a balance exhausts the token depends on whether it is unlimited now.
     const quota = isToggle ? undefined : changedQuota(current, body);
@@ -166,7 +178,7 @@ async function presentOne(ctx: Context, { row, team }: Reached, keyOf: KeyOf): P
 
 /** Who holds a new token, and the wallet that is to pay for it. Throws: when the actor may not make tokens of this team. */
 async function holderFor(ctx: Context, actor: Actor, teamId = 0) {
-  const own = { userId: actor.id, madeBy: 0 };
+  const own = { userId: actor.id, madeBy: 0, walletId: 0 };
   if (teamId === 0) return own;
   const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "token" });
   return { ...own, walletId: team.wallet_id };
@@ -209,16 +221,25 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
   };
   const wasStopped = row.status === TokenStatus.expired || row.status === TokenStatus.exhausted;
   const isUsable = !isExpired(ctx, life) && !isExhausted(life);
+  const groups = chosenGroups(body);
   return {
     expired_time: life.expired_time,
     unlimited_quota: Number(life.unlimited_quota),
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.models === undefined ? {} : { models: body.models ?? "" }),
     ...(body.subnet === undefined ? {} : { subnet: body.subnet }),
+    ...(groups === undefined ? {} : { groups: groups.join(",") }),
     ...(body.tags === undefined ? {} : { tags: body.tags }),
     ...(body.metadata === undefined ? {} : { metadata: notesText(body.metadata) }),
     ...(wasStopped && isUsable ? { status: TokenStatus.enabled } : {}),
   };
+}
+
+/** A group that the token has already may have been withdrawn since: it is skipped at its calls, and stands in no form's way. */
+async function refuseNewGroups(ctx: Context, row: TokenRow, body: TokenUpdate): Promise<void> {
+  const had = groupsOf(row.groups);
+  const chosen = chosenGroups(body)?.filter((name) => !had.includes(name));
+  await refuseGroups(ctx, row.wallet_id === 0 ? row.user_id : row.wallet_id, chosen);
 }
 
 /** The new balance; undefined = unchanged. Calls may have spent some since the form was opened (requirements W3.7). */

@@ -1,5 +1,6 @@
 // Handlers: tokens that administrators see, make and limit for users of lower rank (requirements K13).
 import { LogType } from "#contract/log.ts";
+import { chosenGroups } from "#contract/token.ts";
 import type { userTokenApi } from "#contract/user-token.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
@@ -12,6 +13,7 @@ import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { limitsOfToken, setLimitsOfToken } from "./limits.ts";
 import { sortedPage } from "./page.ts";
+import { refuseGroups } from "./token-groups.ts";
 import { newRow, present, setQuota } from "./token-rows.ts";
 import { DOWNWARDS } from "./tokens.ts";
 import { subject } from "./user-admin.ts";
@@ -27,6 +29,7 @@ export const userToken: Handlers<{ userToken: typeof userTokenApi }>["userToken"
   async create(ctx, call) {
     const { actor, params, body } = call;
     const owner = subject(actor, await findUserById(ctx.db, params.id));
+    await refuseGroups(ctx, owner.id, chosenGroups(body));
     const { row, key } = newRow(ctx, { userId: owner.id, madeBy: actor.id }, body);
     const id = await ctx.db.transaction().execute(async (tx) => {
       const made = await insertToken(tx, row);

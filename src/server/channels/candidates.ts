@@ -82,6 +82,8 @@ export interface CandidatesParts {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly events: Events;
+  /** Another name of the same group, of one that was renamed a moment ago. */
+  readonly otherName?: (group: string) => string | undefined;
 }
 
 /** Sealed → open. */
@@ -111,7 +113,13 @@ interface Snapshot {
 const NONE: readonly LiveChannel[] = [];
 
 /** Reads the table once and keeps the snapshot current. */
-export async function createCandidates({ db, secrets, coord, events }: CandidatesParts): Promise<Candidates> {
+export async function createCandidates({
+  db,
+  secrets,
+  coord,
+  events,
+  otherName = () => undefined,
+}: CandidatesParts): Promise<Candidates> {
   const listeners = new Set<(id: number) => void>();
   let known: OpenTexts = { keys: new Map(), proxies: new Map() };
   let snapshot: Snapshot = { byId: new Map(), byGroup: new Map(), hasRings: false };
@@ -148,6 +156,8 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     return running;
   }
 
+  const ofGroup = (group: string) =>
+    snapshot.byGroup.get(group) ?? snapshot.byGroup.get(otherName(group) ?? group);
   const stop = follow(coord, {
     topic: "channels",
     read: reload,
@@ -155,10 +165,10 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
   });
   await reload();
   return {
-    find: (group, model) => snapshot.byGroup.get(group)?.get(model) ?? NONE,
+    find: (group, model) => ofGroup(group)?.get(model) ?? NONE,
     byId: (id) => snapshot.byId.get(id),
     all: () => [...snapshot.byId.values()],
-    models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
+    models: (group) => [...(ofGroup(group)?.keys() ?? [])].toSorted(),
     hasRings: () => snapshot.hasRings,
     get pending() {
       return running?.catch(() => undefined);

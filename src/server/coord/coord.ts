@@ -1,7 +1,7 @@
 // What several processes must agree on, in seven verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
 /** What can change for every process. */
-export type Topic = "options" | "channels" | "tokens" | "users" | "login_providers";
+export type Topic = "options" | "channels" | "tokens" | "users" | "login_providers" | "groups";
 
 export interface Coord {
   /**

@@ -40,8 +40,11 @@ const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
 /** Prices kept ready: models × groups in use; callers choose model names, so there is a bound. */
 const KEPT_PRICES = 5_000;
 
+type OtherName = (group: string) => string | undefined;
+
 /** The operator's tables, with the tiers that stand in them. */
 interface PriceSource {
+  readonly otherName: OtherName;
   readonly tables: PriceTables;
   readonly tiers: Readonly<Record<string, readonly number[]>>;
 }
@@ -50,8 +53,9 @@ interface PriceSource {
 export function createPriceBook(
   tables: PriceTables,
   onFallback: (model: string) => void = () => undefined,
+  otherName: OtherName = () => undefined,
 ): PriceBook {
-  const source = { tables, tiers: tiersOf(tables.ModelRatio) };
+  const source = { tables, otherName, tiers: tiersOf(tables.ModelRatio) };
   /** Group → upstream model → model; null = there is none. Level by level: a key of all three would be a new text for every call. */
   const kept = new Map<string, Map<string, Map<string, Price | null>>>();
   let keptPrices = 0;
@@ -80,7 +84,7 @@ export function createPriceBook(
 
 function findPrice(source: PriceSource, names: readonly string[], group: string): Price | undefined {
   const { tables } = source;
-  const groupRatio = String(lookUp(tables.GroupRatio, group) ?? 1);
+  const groupRatio = String(groupRatioOf(source, group) ?? 1);
   for (const name of names) {
     const modelRatio = ratioOf(tables, "ModelRatio", name);
     if (modelRatio === undefined) continue;
@@ -91,6 +95,14 @@ function findPrice(source: PriceSource, names: readonly string[], group: string)
   if (tables.FallbackModelRatio === null) return undefined;
   const modelRatio = String(tables.FallbackModelRatio);
   return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), isFallback: true };
+}
+
+/** Of a group that was renamed a moment ago by either name: the tables may still have the old one, or a call. */
+function groupRatioOf({ tables, otherName }: PriceSource, group: string): number | undefined {
+  const known = lookUp(tables.GroupRatio, group);
+  if (known !== undefined) return known;
+  const other = otherName(group);
+  return other === undefined ? undefined : lookUp(tables.GroupRatio, other);
 }
 
 /** An own entry of a table; `constructor` and the like are no models. */
@@ -178,7 +190,9 @@ export function livePrices({
   options,
   clock,
   events,
+  otherName,
 }: {
+  readonly otherName?: OtherName;
   readonly options: Options;
   readonly clock: Clock;
   readonly events: Events;
@@ -190,7 +204,7 @@ export function livePrices({
     said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
     events.pricedByFallback({ model });
   };
-  const read = () => createPriceBook(tablesOf(options), onFallback);
+  const read = () => createPriceBook(tablesOf(options), onFallback, otherName);
   let book = read();
   options.onChange(() => {
     book = read();

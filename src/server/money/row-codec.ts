@@ -1,7 +1,8 @@
 // Stored rows ⇄ the books of the rules, the same for both databases. Column order here is the order of values.
 import type { Selectable } from "kysely";
 import type { NewLog } from "#server/store/logs.ts";
-import type { LedgerTable, ReservationsTable, TokensTable, UsersTable } from "#server/store/tables.ts";
+import type { LedgerTable, ReservationsTable, UsersTable } from "#server/store/tables.ts";
+import type { TokensTable } from "#server/store/tables-keys.ts";
 import type { PlanPart } from "./plan-rows.ts";
 import type {
   Booked,

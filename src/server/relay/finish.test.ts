@@ -23,6 +23,8 @@ async function uncountable(requestId: string) {
     models: undefined,
     limits: [],
     plans: [],
+    isGroupNamed: false,
+    fallbacks: [],
     pin: undefined,
   };
   const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };

@@ -19,6 +19,8 @@ async function newBill(): Promise<RealtimeBill> {
     models: undefined,
     limits: [],
     plans: [],
+    isGroupNamed: false,
+    fallbacks: [],
     pin: undefined,
   };
   const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };

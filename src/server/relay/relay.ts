@@ -1,15 +1,11 @@
 // The steps of one request (ARCHITECTURE.md): receive, admit, read, reserve, select, call, pipe, finish, which settles. A request
 // is settled once, whatever happened before. A fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
-import type { LimitRefusal, PlanRefusal, ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Caller } from "./admission/admit.ts";
-import { windowFault } from "./admission/call-limits.ts";
-import { Account, priceOf } from "./billing/account.ts";
-import { pricingOf } from "./billing/pricing-text.ts";
 import { faultOf, finish } from "./finish.ts";
 import { ClientResponse, InFlight } from "./http/client-response.ts";
 import { errorFormatOf, responsesStream } from "./http/error-format.ts";
@@ -32,15 +28,16 @@ import {
   type TaskRoute,
 } from "./http/routes.ts";
 import { readTask } from "./media/tasks.ts";
-import { limitedAccount, passLimits } from "./pass-limits.ts";
 import { answerBilling } from "./queries/billing.ts";
 import { countedPart, countPrompt } from "./queries/count-tokens.ts";
 import { models } from "./queries/models.ts";
 import { answerOwn } from "./queries/own-key.ts";
 import { createRealtime, type Realtime } from "./realtime/realtime.ts";
 import type { RealtimeTimes } from "./realtime/session.ts";
-import { type Admitted, failOver, lastWord, newRequestState, type RequestState } from "./routing/failover.ts";
-import { findCandidates, raisedBy } from "./routing/select.ts";
+import { lastWord, newRequestState, type RequestState } from "./routing/failover.ts";
+import { servedMember } from "./routing/groups.ts";
+import { findCandidates } from "./routing/select.ts";
+import { limitTime, serve, serveInGroups } from "./serve.ts";
 import { createServices, type Services } from "./services.ts";
 import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
 import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
@@ -188,26 +185,17 @@ async function relay(
     state.freeSlot = entered instanceof Promise ? await entered : entered;
     const body = services.readBody(req, response);
     const read = readAsked(req, routed, body instanceof Promise ? await body : body);
-    let incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
+    const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
     state.incoming = incoming;
     if (incoming.isStream) expectStream(response, incoming, state.startedMs);
-    const passed = limit(services, state, response, { caller, incoming });
-    if (passed !== undefined) await passed;
-    const found = findCandidates(services.ctx.candidates, caller, incoming);
-    const candidates = found instanceof Promise ? await found : found;
-    incoming = raisedBy(candidates, incoming);
-    const account = accountOf(services, state, response, { caller, incoming, candidates });
-    // A limit of its cost may have lowered what it puts out.
-    incoming = account.incoming;
-    const verdict = await account.open();
-    if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
-    state.account = account;
-    limitTime(services, response, incoming);
-    const reply = await failOver(services, state, { caller, incoming, account, candidates }, response.gone);
+    const one = { caller, incoming };
+    const reply = await (caller.fallbacks.length === 0
+      ? serve(services, state, response, one)
+      : serveInGroups(services, state, response, one));
     const embed = route.kind === "relay" ? route.embed : undefined;
     state.reply = embed === undefined ? reply : renderEmbed(embed, reply);
     if (reply.kind === "stream") {
-      const fault = await pipe(reply, response, incoming.isArray, () => account.watch(reply));
+      const fault = await pipe(reply, response, incoming.isArray, () => state.account?.watch(reply));
       state.fault = fault && lastWord(fault);
     }
   } catch (error) {
@@ -230,35 +218,6 @@ function leaveChannel({ entry, booked }: RequestState): void {
   entry?.leave(promptTokens + completionTokens);
 }
 
-/** Passes the limits that were set for the caller; undefined = there are none, as for most. Throws: LocalError. */
-function limit(
-  services: Services,
-  state: RequestState,
-  response: ClientResponse,
-  part: Pick<Admitted, "caller" | "incoming">,
-): Promise<void> | undefined {
-  return part.caller.limits.length === 0 ? undefined : passLimits(services, state, response, part);
-}
-
-type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
-
-/**
- * After a channel that was silent for the whole time another one may still answer at once. Deadlines are checked every 250 ms: together
- * less than a second.
- */
-const LAST_CHANCE_MS = 500;
-
-/** Starts the time limit of a call that is no stream: for all its attempts together (RELAY_TIMEOUT). */
-function limitTime(
-  { ctx, upstream }: Services,
-  response: ClientResponse,
-  { isStream, isTimed }: Timed,
-): void {
-  const { totalMs } = upstream.limits;
-  const isLimited = !isStream || isTimed === true;
-  if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs + LAST_CHANCE_MS;
-}
-
 /** Prepares the response for a client that streams, before the stream begins. */
 function expectStream(
   response: ClientResponse,
@@ -277,7 +236,8 @@ const MODERATION_SUCCESSOR = "omni-moderation-latest";
 function servedModel({ ctx }: Services, caller: Caller, incoming: IncomingRequest): IncomingRequest {
   const { endpoint, model, isModelDefault } = incoming;
   if (endpoint !== "moderation" || isModelDefault !== true) return incoming;
-  const isServed = caller.models?.has(model) !== false && ctx.candidates.find(caller.group, model).length > 0;
+  const { group } = servedMember(ctx.candidates, caller, model);
+  const isServed = caller.models?.has(model) !== false && ctx.candidates.find(group, model).length > 0;
   return isServed ? incoming : { ...incoming, model: MODERATION_SUCCESSOR };
 }
 
@@ -303,46 +263,6 @@ function readAsked(
   return readIncoming({ endpoint, pathModel, isStream, ...outside, hints }, bytes);
 }
 
-/** The account of a request, at the price of the first channel that has one. Throws: LocalError. */
-function accountOf(
-  { bill }: Services,
-  state: RequestState,
-  response: ClientResponse,
-  part: Pick<Admitted, "caller" | "incoming" | "candidates">,
-): Account {
-  const { caller, incoming } = part;
-  const price = priceOf(bill, incoming, caller, part.candidates);
-  if (caller.limits.length > 0) return limitedAccount(bill, state, response, { caller, incoming, price });
-  const { requestId, startedMs, trace } = state;
-  const pricing = pricingOf(bill, incoming);
-  return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });
-}
-
-/** Why the ledger did not reserve the estimate. */
-async function refusalOf(
-  services: Services,
-  state: RequestState,
-  verdict: Exclude<ReserveVerdict, "reserved">,
-): Promise<RelayFault> {
-  if (typeof verdict === "object" && state.caller !== undefined) {
-    const { options, clock } = services.ctx;
-    return windowFault(state.caller, verdict, { zone: options.get("BudgetTimeZone"), nowMs: clock.now() });
-  }
-  switch (verdict) {
-    case "user_quota":
-      return localErrors.userQuota();
-    case "user_disabled":
-      return localErrors.userDisabled();
-    case "token_quota":
-    case "token_unusable": {
-      const reason = await services.authenticator.explain(state.offers, state.address);
-      return reason ?? (verdict === "token_quota" ? localErrors.tokenQuota() : localErrors.keyInvalid());
-    }
-    default:
-      throw new Error(`unknown verdict ${JSON.stringify(verdict satisfies LimitRefusal | PlanRefusal)}`);
-  }
-}
-
 /** The routes that need a caller and no upstream. */
 async function inform(
   services: Services,
@@ -355,9 +275,8 @@ async function inform(
     const address = addressOf(req, config.trustedProxies);
     const { authenticator } = services;
     const offers = offersOf(req, asked.key);
-    const caller = await (route.kind === "own"
-      ? authenticator.identify(offers, address)
-      : authenticator.authenticate(offers, address));
+    const isOwn = route.kind === "own" || route.kind === "billing";
+    const caller = await authenticator[isOwn ? "identify" : "authenticate"](offers, address);
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") {
       response.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
@@ -389,7 +308,8 @@ async function count(
   try {
     const bytes = await services.readBody(req, response);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
-    const candidates = await findCandidates(services.ctx.candidates, caller, incoming);
+    const member = servedMember(services.ctx.candidates, caller, incoming.model);
+    const candidates = await findCandidates(services.ctx.candidates, member, incoming);
     const { requestId, gone } = response;
     limitTime(services, response, incoming);
     return await countPrompt(services, { incoming, bytes, candidates, requestId, cancellation: gone });

@@ -2,8 +2,9 @@
 import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
 import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
-import { createAuthenticator, createRelayLimits } from "./admission/admit.ts";
+import { createAuthenticator } from "./admission/admit.ts";
 import { createCallLimits } from "./admission/call-limits.ts";
+import { createRelayLimits } from "./admission/relay-limits.ts";
 import { createErrorLog } from "./error-log.ts";
 import { createBodyReader } from "./http/request-body.ts";
 import { Queues } from "./routing/queues.ts";

@@ -99,39 +99,6 @@ export interface QuotaRemindersTable {
   empty_sent_at: Generated<number>;
 }
 
-export interface TokensTable {
-  id: Generated<number>;
-  user_id: number;
-  /** Keyed hash of the full key, for look-up (requirements K05). */
-  key_hash: string;
-  /** Sealed copy for the owner's "copy" button; "" = the key was shown once and can never be opened (requirements K11). */
-  key_sealed: string;
-  status: number;
-  name: string;
-  created_time: number;
-  accessed_time: number;
-  /** Seconds; -1 = never. */
-  expired_time: number;
-  remain_quota: Generated<number>;
-  /** 0 or 1. */
-  unlimited_quota: number;
-  used_quota: Generated<number>;
-  models: string;
-  subnet: string;
-  /** The account of the team that pays for its calls; 0 = its user pays. It never goes back to 0. */
-  wallet_id: Generated<number>;
-  /** The begin and the end of the key; "" = made before this was noted. */
-  key_hint: Generated<string>;
-  /** Comma-separated. */
-  tags: Generated<string>;
-  /** JSON object of texts; "" = none. */
-  metadata: Generated<string>;
-  /** The administrator who made it for its user; 0 = the user. */
-  made_by: Generated<number>;
-  /** Seconds; 0 = alive. Rows stay for the sums of the ledger (requirements M29). */
-  deleted_at: Generated<number>;
-}
-
 export interface OptionsTable {
   key: string;
   /** Sealed when the option is secret. */
@@ -362,7 +329,6 @@ export interface Tables
   sessions: SessionsTable;
   codes: CodesTable;
   quota_reminders: QuotaRemindersTable;
-  tokens: TokensTable;
   options: OptionsTable;
   logs: LogsTable;
   log_sums: LogSumsTable;

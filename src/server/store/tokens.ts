@@ -4,7 +4,7 @@ import { TEAM_RIGHTS } from "#contract/team-words.ts";
 import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
 import { countRows, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
-import type { TokensTable } from "./tables.ts";
+import type { TokensTable } from "./tables-keys.ts";
 
 /** A living token; the sealed key is what "copy" opens, the hash proves that it is this row's. */
 export type TokenRow = Omit<Selectable<TokensTable>, "deleted_at">;
@@ -37,6 +37,7 @@ const COLUMNS = [
   "metadata",
   "made_by",
   "wallet_id",
+  "groups",
 ] as const satisfies readonly (keyof TokenRow)[];
 
 /** Columns a list of tokens can be sorted by. */
@@ -87,6 +88,7 @@ export function keyOwners(db: Db) {
       "tokens.unlimited_quota as unlimited_quota",
       "tokens.models as models",
       "tokens.subnet as subnet",
+      "tokens.groups as groups",
       "users.username as username",
       "users.group as group",
       "users.role as role",

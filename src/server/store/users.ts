@@ -64,6 +64,12 @@ export function findUserById(db: Db, id: number): Promise<UserRow | undefined> {
   return reading(db).where("id", "=", id).executeTakeFirst();
 }
 
+/** The group of an account, a team's wallet too; "" = there is none. */
+export async function groupOfAccount(db: Db, id: number): Promise<string> {
+  const row = await db.selectFrom("users").select("group").where("id", "=", id).executeTakeFirst();
+  return row?.group ?? "";
+}
+
 export function findUserByName(db: Db, username: string): Promise<UserRow | undefined> {
   return reading(db).where("username", "=", username).executeTakeFirst();
 }

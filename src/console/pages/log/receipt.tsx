@@ -110,6 +110,7 @@ export function ReceiptPage() {
             ],
             ["时间", formatTime(data.created_at)],
             ["令牌", data.token_name || "无"],
+            data.group !== "" && ["分组", data.group],
             [
               "模型",
               <code key="model" className="tg-code">

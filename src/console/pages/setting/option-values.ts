@@ -30,6 +30,7 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   ImageCompletionRatio: "ratio",
   GroupRatio: "ratio",
   FallbackModelRatio: "number",
+  UserUsableGroups: "json",
   TopUpPlans: "json",
   Notice: "html",
   HomePageContent: "html",

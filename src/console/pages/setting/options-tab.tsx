@@ -16,6 +16,7 @@ import { Section as SettingSection } from "#console/ui/section.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { logApi } from "#contract/log.ts";
 import { type OptionTab, optionApi } from "#contract/option.ts";
+import { GroupRenaming } from "./group-renaming.tsx";
 import { KeyForgetting } from "./key-forgetting.tsx";
 import { OptionSection } from "./option-section.tsx";
 import { textsOf } from "./option-values.ts";
@@ -127,6 +128,9 @@ export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
         <OptionSection key={section.id} section={section} stored={stored}>
           {section.id === "log" ? <LogClearing /> : null}
           {section.id === "token" && isSuper ? <KeyForgetting /> : null}
+          {section.id === "group-ratio" && isSuper ? (
+            <GroupRenaming ratios={stored.get("GroupRatio") ?? ""} />
+          ) : null}
         </OptionSection>
       ))}
     </div>

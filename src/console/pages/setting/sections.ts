@@ -279,7 +279,11 @@ const operation: readonly Section[] = [
     title: "分组倍率",
     text: "不同用户分组的折扣；这里的名称也是可以选择的分组。",
     submit: "保存分组倍率",
-    fields: fields({ GroupRatio: "分组 → 价格的倍数，必须包含 default。" }),
+    fields: fields({
+      GroupRatio: "分组 → 价格的倍数，必须包含 default。",
+      UserUsableGroups:
+        '分组 → 说明，例如 {"vip": "更稳定"}。所有用户都可以为自己的令牌选择这些分组，按该分组的倍率计费；没有倍率的分组不可选。',
+    }),
   },
 ];
 

@@ -20,6 +20,7 @@ import { TextField } from "#console/ui/text-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenDraft, tokenApi } from "#contract/token.ts";
 import { userTokenApi } from "#contract/user-token.ts";
+import { GroupsField } from "./groups-field.tsx";
 import {
   CountRule,
   draftOf,
@@ -108,7 +109,7 @@ function Quota({ isOfTeam }: { readonly isOfTeam: boolean }) {
   );
 }
 
-function Limits() {
+function Limits({ team, chosen }: { readonly team: number; readonly chosen: readonly string[] }) {
   const models = useQuery({
     ...query(statusApi.availableModels, {}),
     staleTime: 60_000,
@@ -116,6 +117,7 @@ function Limits() {
   });
   return (
     <>
+      <GroupsField team={team} chosen={chosen} />
       <Form.Item
         name="models"
         label="模型范围"
@@ -236,7 +238,8 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
       ? createMany.mutateAsync({ body: { ...body, count: values.count } })
       : create.mutateAsync({ body });
   };
-  const hasLimits = token !== undefined && (token.models !== "" || token.subnet !== "");
+  const hasLimits =
+    token !== undefined && (token.models !== "" || token.subnet !== "" || token.groups.length > 0);
   const hasLabels = token !== undefined && (token.tags !== "" || Object.keys(token.metadata).length > 0);
   return (
     <>
@@ -249,6 +252,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
           "expires",
           "models",
           "subnet",
+          "groups",
           "tags",
           "notes",
           "count",
@@ -290,7 +294,12 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
               ghost
               defaultActiveKey={[...(hasLimits ? ["limits"] : []), ...(hasLabels ? ["labels"] : [])]}
               items={[
-                { key: "limits", label: "高级：限定模型与来源 IP", children: <Limits />, forceRender: true },
+                {
+                  key: "limits",
+                  label: "高级：分组、限定模型与来源 IP",
+                  children: <Limits team={team} chosen={token?.groups ?? []} />,
+                  forceRender: true,
+                },
                 {
                   key: "labels",
                   label: "标签、备注与密钥的显示",

@@ -8,6 +8,7 @@ import { ownLogPath } from "#console/base/log-path.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
 import { useServerAddress } from "#console/base/status.ts";
+import { ClippedText } from "#console/ui/cell.tsx";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -55,6 +56,13 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     width: 164,
   },
   { key: "expired_time", title: "过期时间", cell: Expiry, isSortable: true, width: 152 },
+  {
+    key: "groups",
+    title: "分组",
+    render: ({ groups }) => <ClippedText text={groups.join(" → ")} none="账户的分组" />,
+    isHiddenAtFirst: true,
+    width: 160,
+  },
 ];
 
 const HOLDER: Column<Token> = { key: "holder", title: "持有人", shows: "text", width: 110 };

@@ -39,6 +39,8 @@ export interface TokenValues {
   readonly expires: Dayjs | null;
   readonly models: readonly string[];
   readonly subnet: string;
+  /** In the order in which they are tried; none = the account's. */
+  readonly groups: readonly string[];
   readonly tags: readonly string[];
   /** A note a line, `name=text`. */
   readonly notes: string;
@@ -58,6 +60,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
       expires: null,
       models: [],
       subnet: "",
+      groups: [],
       tags: [],
       notes: "",
       shown_once: false,
@@ -71,6 +74,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
     expires: token.expired_time === NEVER ? null : dayjs.unix(token.expired_time),
     models: token.models.split(",").filter((model) => model !== ""),
     subnet: token.subnet,
+    groups: token.groups,
     tags: tagsOf(token.tags),
     notes: Object.entries(token.metadata)
       .map(([name, text]) => `${name}=${text}`)
@@ -90,6 +94,7 @@ export function draftOf(values: TokenValues): TokenDraft {
     models: values.models.join(","),
     // As Chinese keyboards type it.
     subnet: values.subnet.replaceAll("，", ",").trim(),
+    groups: [...values.groups],
     tags: values.tags.join(","),
     metadata: notesOf(values.notes),
     shown_once: values.shown_once,

@@ -10,8 +10,9 @@ import { type ModelList, modelList } from "#server/accounts/model-list.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
-import { createLocalLimit, type Limits } from "#server/limits/limits.ts";
-import { type Counting, LIMITS, type Limit } from "#server/limits/table.ts";
+import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
+import { createLocalLimit } from "#server/limits/limits.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { NEVER } from "#server/money/windows.ts";
 import type { Options } from "#server/options.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -30,8 +31,12 @@ export interface Caller {
   /** The account that pays: the person's, or that of the token's team (requirements O01). */
   readonly payerId: number;
   readonly username: string;
-  /** The user's own, or the one that a plan lends. */
+  /** The user's own, or the one that a plan lends, or the first that its token names and may use. */
   readonly group: string;
+  /** Its token names its groups: the log tells which of them answered. */
+  readonly isGroupNamed: boolean;
+  /** The same in the further groups of its token, each with the limits there; nearly always none (requirements K15). */
+  readonly fallbacks: readonly Caller[];
   readonly isAdmin: boolean;
   /** Models the token may call; undefined = all of the group. */
   readonly models: ModelList | undefined;
@@ -58,6 +63,8 @@ interface AuthenticatorServices {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly clock: Clock;
+  readonly options: Pick<Options, "get" | "onChange">;
+  readonly renamedGroups: Pick<RenamedGroups, "otherName">;
 }
 
 /** A token that was found usable, with the fields to check at each call. */
@@ -88,7 +95,7 @@ const MAX_ENTRIES = 50_000;
 const MAX_OFFER = 200;
 
 /** The tokens that were found usable, by what was offered; forgotten when a change of token or user is announced. */
-function createKnown(coord: Coord) {
+function createKnown({ coord, options }: Pick<AuthenticatorServices, "coord" | "options">) {
   const entries = new Map<string, Entry>();
   // Rows that are being read while a change is announced are not cached.
   let changes = 0;
@@ -107,6 +114,9 @@ function createKnown(coord: Coord) {
       forget(({ userId, payerId }, id) => String(userId) === id || String(payerId) === id),
     ),
   ];
+  // Which groups a token may use stands in them.
+  const forgetGroups = forget(({ isGroupNamed }) => isGroupNamed);
+  stops.push(options.onChange(() => forgetGroups("options")));
   return {
     entries,
     changes: () => changes,
@@ -117,8 +127,8 @@ function createKnown(coord: Coord) {
 }
 
 export function createAuthenticator(services: AuthenticatorServices): Authenticator {
-  const { db, coord, clock } = services;
-  const known = createKnown(coord);
+  const { clock } = services;
+  const known = createKnown(services);
   const { entries } = known;
   const unknownKeys = createLocalLimit(LIMITS.unknownKey, clock);
 
@@ -136,7 +146,8 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
     const { row } = found;
     const fault = judge(row, clock.seconds());
     if (fault !== undefined) return fault;
-    const entry = await readEntry(db, found, { pin, nowSec: clock.seconds() });
+    const entry = await readEntry(services, found, pin);
+    if (entry === undefined) return localErrors.groupsWithdrawn();
     if (seenChanges === known.changes()) remember(offer, entry);
     return entry;
   }
@@ -171,7 +182,15 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
       // Mostly there is one offer, cached and still valid.
       return found === undefined || "kind" in found ? tryEach(offers, address) : found;
     },
-    identify: ([offer = ""], address) => identify({ ...services, unknownKeys }, offer, address),
+    async identify(offers, address) {
+      let fault: LocalError | undefined;
+      for (const offer of offers) {
+        const found = await identify({ ...services, unknownKeys }, offer, address);
+        if (!("kind" in found)) return found;
+        fault ??= new LocalError(found);
+      }
+      throw fault ?? new LocalError(localErrors.keyMissing());
+    },
     async explain(offers, address) {
       for (const offer of offers) entries.delete(offer);
       const [first = ""] = offers;
@@ -182,27 +201,25 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
   };
 }
 
-/** The caller of a key that need not be usable, judged but for what it has left. Read anew: few ask, and seldom. Throws: LocalError. */
+/** The caller of a key that need not be usable, judged but for what it has left. Read anew: few ask, and seldom. */
 async function identify(
   { unknownKeys, ...services }: AuthenticatorServices & { unknownKeys: ReturnType<typeof createLocalLimit> },
   offer: string,
   address: string,
-): Promise<Caller> {
+): Promise<Caller | RelayFault> {
   const { key, pin } = parseCredential(offer);
-  if (key === "") throw new LocalError(localErrors.keyMissing());
+  if (key === "") return localErrors.keyMissing();
   const waitMs = unknownKeys.waitMs(address);
-  if (waitMs > 0) throw new LocalError(localErrors.tooMany(waitMs));
+  if (waitMs > 0) return localErrors.tooMany(waitMs);
   const found = await ownerOf(services, key);
   if (found === undefined) {
     unknownKeys.take(address);
-    throw new LocalError(localErrors.keyInvalid());
+    return localErrors.keyInvalid();
   }
   const { row } = found;
-  if (row.user_status !== UserStatus.enabled) throw new LocalError(localErrors.userDisabled());
-  const nowSec = services.clock.seconds();
-  const { caller, subnets } = await readEntry(services.db, found, { pin, nowSec });
-  if (subnets.length > 0 && !isInRanges(address, subnets)) throw new LocalError(localErrors.subnetRefused());
-  return caller;
+  if (row.user_status !== UserStatus.enabled) return localErrors.userDisabled();
+  const { caller, subnets } = await ownEntry(services, found, pin);
+  return subnets.length > 0 && !isInRanges(address, subnets) ? localErrors.subnetRefused() : caller;
 }
 
 /** What is cached, unless a plan has begun or ended since. */
@@ -264,37 +281,59 @@ function judge(row: TokenWithOwner, nowSec: number): RelayFault | undefined {
   return row.wallet_status === UserStatus.enabled ? undefined : localErrors.teamDisabled();
 }
 
-/** Reads what holds for the calls of a token now. */
+/** Reads what holds for the calls of a token now; undefined = it may use none of its groups any more. */
 async function readEntry(
-  db: Db,
+  { db, clock, options, renamedGroups }: AuthenticatorServices,
   found: Found,
-  { pin, nowSec }: { pin: string | undefined; nowSec: number },
-): Promise<Entry> {
-  const { until, ...scope } = await readScope(db, found.row, nowSec);
-  return { ...entryOf(found, { pin, ...scope }), until };
+  pin: string | undefined,
+): Promise<Entry | undefined> {
+  const tables = {
+    usable: options.get("UserUsableGroups"),
+    ratios: options.get("GroupRatio"),
+    otherName: renamedGroups.otherName,
+  };
+  const { until, groups, plans } = await readScope(db, found.row, { nowSec: clock.seconds(), tables });
+  const members: Caller[] = [];
+  for (const { group, limits } of groups) members.push(callerOf(found.row, { pin, plans, group, limits }));
+  const [first, ...fallbacks] = members;
+  if (first === undefined) return undefined;
+  const caller = fallbacks.length === 0 ? first : { ...first, fallbacks };
+  const { expired_time: expiredTime, subnet } = found.row;
+  return { caller, expiredTime, subnets: splitCsv(subnet), old: found.old, until };
 }
 
-function entryOf(
-  { row, old }: Found,
+/** The same for who only asks what became of a key: where all its groups are withdrawn, as in that of its user. */
+async function ownEntry(
+  services: AuthenticatorServices,
+  found: Found,
+  pin: string | undefined,
+): Promise<Pick<Entry, "caller" | "subnets">> {
+  const plain = { ...found, row: { ...found.row, groups: "" } };
+  const entry = (await readEntry(services, found, pin)) ?? (await readEntry(services, plain, pin));
+  if (entry === undefined) throw new LocalError(localErrors.groupsWithdrawn());
+  return entry;
+}
+
+const NO_FALLBACKS: readonly Caller[] = [];
+
+function callerOf(
+  row: TokenWithOwner,
   { pin, limits, plans, group }: Pick<Caller, "pin" | "limits" | "plans" | "group">,
-): Omit<Entry, "until"> {
+): Caller {
   return {
-    caller: {
-      tokenId: row.id,
-      tokenName: row.name,
-      userId: row.user_id,
-      payerId: payerOf(row),
-      username: row.username,
-      group,
-      isAdmin: isUnboundRow(row),
-      models: modelList(splitCsv(row.models)),
-      pin,
-      limits,
-      plans,
-    },
-    expiredTime: row.expired_time,
-    subnets: splitCsv(row.subnet),
-    old,
+    tokenId: row.id,
+    tokenName: row.name,
+    userId: row.user_id,
+    payerId: payerOf(row),
+    username: row.username,
+    group,
+    isGroupNamed: row.groups !== "",
+    fallbacks: NO_FALLBACKS,
+    isAdmin: isUnboundRow(row),
+    models: modelList(splitCsv(row.models)),
+    pin,
+    limits,
+    plans,
   };
 }
 
@@ -303,95 +342,4 @@ function splitCsv(text: string): string[] {
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-}
-
-/**
- * How many calls tokens and users may begin in a minute and have running at once (requirements L06, R25): counted over all nodes, which
- * costs a query to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
- */
-export interface RelayLimits {
-  /** Counts a call that begins; the returned function ends it. Throws: LocalError 429. */
-  begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): Leave | Promise<Leave>;
-}
-
-type Leave = () => void;
-
-const LIMIT_OPTIONS = [
-  "TokenConcurrency",
-  "UserConcurrency",
-  "TokenRequestsPerMinute",
-  "UserRequestsPerMinute",
-] as const;
-type LimitOption = (typeof LIMIT_OPTIONS)[number];
-
-function nothing(): void {
-  // No limit of running calls is set: there is nothing to give back.
-}
-
-export function createRelayLimits(parts: {
-  readonly options: Pick<Options, "get">;
-  readonly limits: Pick<Limits, "check" | "hold">;
-}): RelayLimits {
-  const { options, limits } = parts;
-
-  /** Throws: when too many calls were begun in the last minute. */
-  async function count(counting: Counting, address: string): Promise<void> {
-    if (counting.limit.burst === 0) return;
-    const { allowed, retryAfterMs } = await limits.check(counting, address);
-    if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
-  }
-
-  /** Throws: when too many calls are running. */
-  async function hold(counting: Counting, address: string): Promise<Leave> {
-    if (counting.limit.burst === 0) return nothing;
-    const leave = await limits.hold(counting, address);
-    if (leave === undefined) throw new LocalError(localErrors.tooManyAtOnce());
-    return leave;
-  }
-
-  async function enter(
-    running: readonly Counting[],
-    begun: readonly Counting[],
-    address: string,
-  ): Promise<Leave> {
-    const slots = await Promise.allSettled(running.map((counting) => hold(counting, address)));
-    const leave = () => {
-      for (const slot of slots) if (slot.status === "fulfilled") slot.value();
-    };
-    try {
-      // A call that may not run does not count as begun.
-      for (const slot of slots) if (slot.status === "rejected") throw slot.reason;
-      for (const counting of begun) await count(counting, address);
-      return leave;
-    } catch (error) {
-      leave();
-      throw error;
-    }
-  }
-
-  /** Few operators set one. */
-  function isUnlimited(): boolean {
-    return LIMIT_OPTIONS.every((option) => options.get(option) === 0);
-  }
-
-  return {
-    begin(caller, address) {
-      if (isUnlimited()) return nothing;
-      const token = String(caller.tokenId);
-      const user = String(caller.userId);
-      const set = (limit: Limit, option: LimitOption, subject: string) => ({
-        limit: { ...limit, burst: options.get(option) },
-        subject,
-      });
-      const running = [
-        set(LIMITS.tokenRunning, "TokenConcurrency", token),
-        set(LIMITS.userRunning, "UserConcurrency", user),
-      ];
-      const begun = [
-        set(LIMITS.tokenCalls, "TokenRequestsPerMinute", token),
-        set(LIMITS.userCalls, "UserRequestsPerMinute", user),
-      ];
-      return enter(running, begun, address);
-    },
-  };
 }

@@ -238,7 +238,7 @@ export class Account {
 /** The parts of a settlement beside its sum. Times: ms. */
 interface SettledCall {
   readonly requestId: string;
-  readonly caller: Pick<Caller, "payerId" | "tokenId">;
+  readonly caller: Pick<Caller, "payerId" | "tokenId" | "group" | "isGroupNamed">;
   readonly channelId: number;
   /** Which of its several keys; 0 = it has one. */
   readonly keyId: number;
@@ -263,7 +263,7 @@ export function settlementOf(
   const { payerId: userId, tokenId } = caller;
   const log = options.get("LogConsumeEnabled")
     ? {
-        content,
+        content: caller.isGroupNamed ? `${content}（分组 ${caller.group}）` : content,
         model_name: model,
         elapsed_time: clock.now() - startedMs,
         first_byte_time: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),

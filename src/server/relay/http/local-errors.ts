@@ -12,6 +12,9 @@ export class LocalError extends Error {
   }
 }
 
+/** No channel of a group is left for a call: another group may have one. */
+export class Exhausted extends LocalError {}
+
 const invalid = (message: string, param: string | null = null) =>
   localFault(400, "invalid_text_request", message, { type: "invalid_request_error", param });
 
@@ -32,6 +35,7 @@ export const localErrors = {
   pinDisabled: () => localFault(403, "channel_disabled", "该渠道已被禁用"),
   pinWithoutModel: (model: string) =>
     localFault(400, "model_not_in_channel", `指定的渠道未配置模型 ${model}`),
+  groupsWithdrawn: () => localFault(403, "group_not_allowed", "该令牌指定的分组都不再可用，请修改令牌的分组"),
   noChannel: (group: string, model: string): RelayFault => ({
     ...localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
     isFinal: true,

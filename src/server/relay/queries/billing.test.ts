@@ -134,4 +134,49 @@ describe.each(databases)("the old billing API on $name", (database) => {
     expect(statuses).toEqual([200, 200, 429]);
     await tight.close();
   });
+
+  test.each([
+    ["used up", { status: 4, remain_quota: 0 }, 50_000],
+    ["expired", { status: 3, expired_time: 1 }, 300_000],
+    ["expired and not yet marked", { expired_time: 1 }, 300_000],
+  ] as const)("a key that is %s is told of itself, never of the account", async (_name, change, granted) => {
+    const { db, coord } = app.ctx;
+    const { data } = await app.call(user.who, "POST", "/api/token/", {
+      name: "spent",
+      remain_quota: 300_000,
+    });
+    const party = { requestId: `spent-${data.id}`, userId: user.id, tokenId: data.id };
+    await app.ctx.ledger.reserve({ ...party, amount: 50_000n, modelName: "m" });
+    const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
+    await app.ctx.ledger.settle({ ...party, channelId: 0, charge: 50_000n, usage, log: null });
+    await db.updateTable("tokens").set(change).where("id", "=", data.id).execute();
+    await coord.publish("tokens", String(data.id));
+    await set("DisplayTokenStatEnabled", "false");
+    expect(await ask("/v1/dashboard/billing/subscription", data.key)).toMatchObject({
+      status: 200,
+      hard_limit_usd: granted / 500_000,
+    });
+    expect(await ask("/v1/dashboard/billing/usage", data.key)).toMatchObject({
+      status: 200,
+      total_usage: 10,
+    });
+    // The same key still calls nothing.
+    expect((await ask("/v1/models", data.key))["status"]).toBe(401);
+  });
+
+  test("a disabled key, one of another network and one of a banned user are told nothing", async () => {
+    const { db, coord } = app.ctx;
+    const { id, key } = await seedToken(app.ctx, user.id, "shut");
+    for (const [change, status] of [
+      [{ status: 2 }, 401],
+      [{ status: 1, subnet: "192.0.2.0/24" }, 403],
+    ] as const) {
+      await db.updateTable("tokens").set(change).where("id", "=", id).execute();
+      await coord.publish("tokens", String(id));
+      expect((await ask("/dashboard/billing/subscription", key))["status"]).toBe(status);
+    }
+    const banned = await seedUser(app.ctx, "banned", { status: 2 });
+    const other = await seedToken(app.ctx, banned.id);
+    expect((await ask("/v1/dashboard/billing/usage", other.key))["status"]).toBe(403);
+  });
 });

@@ -1,6 +1,7 @@
 // The old billing API of OpenAI for clients that still use it (requirements W8.6, T20.9): a token's or its user's quota in
-// dollars or in units. Reads only.
+// dollars or in units. A key that is used up or expired is answered too, of itself alone (requirements L11). Reads only.
 
+import { TokenStatus } from "#contract/token.ts";
 import type { Context } from "#server/context.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
@@ -9,7 +10,7 @@ import type { BillingPart } from "#server/relay/http/routes.ts";
 import { findToken } from "#server/store/tokens.ts";
 import { getUser } from "#server/store/users.ts";
 
-export type BillingParts = Pick<Context, "db" | "options" | "limits" | "config">;
+export type BillingParts = Pick<Context, "db" | "options" | "limits" | "config" | "clock">;
 
 /** The family's number for an unlimited token. */
 const UNLIMITED = 100_000_000;
@@ -25,12 +26,12 @@ interface Account {
 /** Answers one of the two calls. Throws: LocalError 429 over the budget of management calls, 401 when the token is gone. */
 export async function answerBilling(ctx: BillingParts, part: BillingPart, caller: Caller, address: string) {
   await limit(ctx, address);
-  // What is in a team's wallet is not told to each of its members.
+  const token = await findToken(ctx.db, caller.tokenId);
+  if (!token) throw new LocalError(localErrors.keyInvalid());
+  // What is in a team's wallet is not told to each of its members, and a key that opens nothing any more tells nothing of the account.
   const isOfTeam = caller.payerId !== caller.userId;
-  const account =
-    isOfTeam || ctx.options.get("DisplayTokenStatEnabled")
-      ? await ofToken(ctx, caller)
-      : await ofUser(ctx, caller);
+  const isOwn = isOfTeam || ctx.options.get("DisplayTokenStatEnabled") || isSpent(token, ctx.clock.seconds());
+  const account = isOwn ? ofToken(token) : await ofUser(ctx, caller);
   const unit = ctx.options.get("DisplayInCurrencyEnabled") ? ctx.options.get("QuotaPerUnit") : 1;
   if (part === "usage") return { object: "list", total_usage: (account.used / unit) * 100 };
   const amount = account.isUnlimited ? UNLIMITED : account.granted / unit;
@@ -44,14 +45,20 @@ export async function answerBilling(ctx: BillingParts, part: BillingPart, caller
   };
 }
 
-async function ofToken({ db }: BillingParts, caller: Caller): Promise<Account> {
-  const token = await findToken(db, caller.tokenId);
-  if (!token) throw new LocalError(localErrors.keyInvalid());
+type Token = NonNullable<Awaited<ReturnType<typeof findToken>>>;
+
+/** Expired or used up. */
+function isSpent({ status, expired_time, unlimited_quota, remain_quota }: Token, nowSec: number): boolean {
+  const isEnded = expired_time !== -1 && expired_time < nowSec;
+  return status !== TokenStatus.enabled || isEnded || (unlimited_quota === 0 && remain_quota <= 0);
+}
+
+function ofToken({ remain_quota, used_quota, unlimited_quota, expired_time }: Token): Account {
   return {
-    granted: token.remain_quota + token.used_quota,
-    used: token.used_quota,
-    isUnlimited: token.unlimited_quota === 1,
-    accessUntil: Math.max(token.expired_time, 0),
+    granted: remain_quota + used_quota,
+    used: used_quota,
+    isUnlimited: unlimited_quota === 1,
+    accessUntil: Math.max(expired_time, 0),
   };
 }
 

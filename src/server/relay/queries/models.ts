@@ -5,6 +5,7 @@ import type { Candidates } from "#server/channels/candidates.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { ListFormat } from "#server/relay/http/routes.ts";
+import { membersOf, servedMember } from "#server/relay/routing/groups.ts";
 
 interface ModelList {
   /** Order: by name. All on one page. */
@@ -62,16 +63,22 @@ function anthropicModel(id: string) {
 }
 
 function servedModels(candidates: Candidates, caller: Caller): string[] {
-  return candidates.models(caller.group).filter((id) => caller.models?.has(id) !== false);
+  const { fallbacks, group, models: allowed } = caller;
+  const ids =
+    fallbacks.length === 0
+      ? candidates.models(group)
+      : [...new Set(membersOf(caller).flatMap((member) => candidates.models(member.group)))].sort();
+  return ids.filter((id) => allowed?.has(id) !== false);
 }
 
 function findModel(candidates: Candidates, caller: Caller, id: string) {
-  const isServed = caller.models?.has(id) !== false && candidates.find(caller.group, id).length > 0;
+  const { group } = servedMember(candidates, caller, id);
+  const isServed = caller.models?.has(id) !== false && candidates.find(group, id).length > 0;
   if (!isServed) throw new LocalError(localErrors.modelUnknown(id));
   return describe(candidates, caller, id);
 }
 
 function describe(candidates: Candidates, caller: Caller, id: string) {
-  const owner = candidates.find(caller.group, id)[0]?.provider.slug ?? "custom";
+  const owner = candidates.find(servedMember(candidates, caller, id).group, id)[0]?.provider.slug ?? "custom";
   return modelObject(id, owner);
 }

@@ -40,7 +40,14 @@ test("a key reads balance and its own windows after a call, in each form", async
   expect((await read("/v1/usage")).body).toMatchObject({ used: charged, remaining: 1_000_000 - charged });
   expect((await read("/api/usage/token")).body).toMatchObject({
     code: true,
-    data: { total_granted: 1_000_000, total_used: charged, total_available: 1_000_000 - charged },
+    data: {
+      total_granted: 1_000_000,
+      total_used: charged,
+      total_available: 1_000_000 - charged,
+      windows: [
+        { scope: "token", window: "day", limit: 500_000, used: charged, remaining: 500_000 - charged },
+      ],
+    },
   });
 });
 

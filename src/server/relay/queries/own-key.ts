@@ -19,13 +19,14 @@ export async function answerOwn(ctx: OwnParts, part: OwnPart, caller: Caller, ad
   if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
   const token = await findToken(ctx.db, caller.tokenId);
   if (!token) throw new LocalError(localErrors.keyInvalid());
-  if (part === "token") return ofToken(token);
   const limits = await windowsOf(ctx, caller);
+  if (part === "token") return ofToken(token, limits);
   return part === "key" ? ofKey(ctx, token, limits) : ofUsage(ctx, token, limits);
 }
 
 /** New API's form (QuantumNous/new-api, GET /api/usage/token): quota units. */
-function ofToken({ name, remain_quota, used_quota, unlimited_quota, models, expired_time }: Token) {
+function ofToken(token: Token, windows: readonly Window[]) {
+  const { name, remain_quota, used_quota, unlimited_quota, models, expired_time } = token;
   const names = models.split(",").filter((model) => model.trim() !== "");
   return {
     code: true,
@@ -40,6 +41,8 @@ function ofToken({ name, remain_quota, used_quota, unlimited_quota, models, expi
       model_limits: Object.fromEntries(names.map((model) => [model.trim(), true])),
       model_limits_enabled: names.length > 0,
       expires_at: Math.max(0, expired_time),
+      // Ours.
+      windows,
     },
   };
 }

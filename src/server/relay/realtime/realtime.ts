@@ -25,6 +25,7 @@ import {
   type Progress,
   report,
 } from "#server/relay/routing/failover.ts";
+import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/select.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
@@ -66,6 +67,8 @@ interface Conversation extends Progress {
   cutBy: RelayFault | undefined;
   /** Ends the conversation in the caller's limits. */
   freeSlot: () => void;
+  /** What it took of the limits of a group counts nowhere: it goes on in another. */
+  undo: () => void;
   model: string;
 }
 
@@ -116,6 +119,10 @@ export function createRealtime(services: Services, times: RealtimeTimes = TIMES)
   };
 }
 
+function nothing(): void {
+  // Nothing was taken yet.
+}
+
 function newConversation(client: WebSocket, requestId: string, startedMs: number): Conversation {
   const cancellation = new Cancellation();
   client.on("close", () => cancellation.cancel());
@@ -133,7 +140,8 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     caller: undefined,
     bill: undefined,
     cutBy: undefined,
-    freeSlot: () => undefined,
+    freeSlot: nothing,
+    undo: nothing,
     model: "",
   };
 }
@@ -216,6 +224,7 @@ async function admitTalk(
     leave();
     admission.leave(undefined);
   };
+  talk.undo = () => admission.undo();
   return admission;
 }
 
@@ -225,15 +234,46 @@ async function connect(
   req: RelayRequest,
   talk: Conversation,
 ): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
-  const { ctx, authenticator, limits, bill: tools, upstream } = services;
-  const { cancellation } = talk;
+  const { ctx, authenticator, limits } = services;
   const asked = splitUrl(req.url ?? "");
   const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
   const address = addressOf(req, ctx.config.trustedProxies);
   const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
   const caller = await authenticator.authenticate(offers, address);
   const model = modelIn(req.url ?? "");
-  Object.assign(talk, { caller, model, freeSlot: await limits.begin(caller, address) });
+  const slot = await limits.begin(caller, address);
+  const { apiVersion } = asked;
+  Object.assign(talk, { caller, model, freeSlot: slot });
+  const asking = { model, address, apiVersion, passHeaders: betaOf(req, protocols) };
+  return inEachGroup(talk, caller, model, {
+    serve: (member, mayMoveOn) => connectIn(services, talk, { ...asking, caller: member, mayMoveOn }),
+    async leave() {
+      await talk.bill?.close();
+      talk.freeSlot = slot;
+      talk.undo();
+      Object.assign(talk, { bill: undefined, undo: nothing });
+    },
+  });
+}
+
+interface AskedTalk {
+  readonly caller: Caller;
+  readonly mayMoveOn: boolean;
+  readonly model: string;
+  readonly address: string;
+  readonly apiVersion: string;
+  readonly passHeaders: readonly string[];
+}
+
+/** The same in one group: its limits, its price, its channels. Throws: LocalError. */
+async function connectIn(
+  services: Services,
+  talk: Conversation,
+  { caller, mayMoveOn, model, address, apiVersion, passHeaders }: AskedTalk,
+): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
+  const { bill: tools, upstream } = services;
+  const { cancellation } = talk;
+  talk.caller = caller;
   const admission =
     caller.limits.length > 0 ? await admitTalk(services, talk, { caller, model, address }) : undefined;
   const candidates = await findCandidates(services.ctx.candidates, caller, { model });
@@ -245,12 +285,11 @@ async function connect(
   // Nothing was sent yet.
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
   const demand = { tokens: () => 0, hold: (refs: readonly LimitRef[]) => bill.holdFor(refs) };
-  const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf, demand };
-  const passHeaders = betaOf(req, protocols);
+  const wanted = { caller, model, candidates, conversation: undefined, mayMoveOn, cancellation, demand };
+  const search = { ...wanted, wordsOf };
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     bill.priceFor(channel);
     const upstreamModel = channel.mapping.get(model) ?? model;
-    const { apiVersion } = asked;
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });

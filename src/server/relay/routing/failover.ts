@@ -9,7 +9,7 @@ import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
 import { mostTokens } from "#server/relay/billing/pricing-text.ts";
-import { LocalError } from "#server/relay/http/local-errors.ts";
+import { Exhausted, LocalError } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { FailedAttempt } from "#server/store/failed-attempts.ts";
 import { type AttemptTools, attempt } from "#server/upstream/call/attempt.ts";
@@ -73,6 +73,8 @@ export interface Admitted {
   readonly incoming: IncomingRequest;
   readonly account: Account;
   readonly candidates: readonly LiveChannel[];
+  /** Another group of the token comes after this one. */
+  readonly mayMoveOn?: boolean | undefined;
 }
 
 /** What a request takes of channels with limits. */
@@ -87,7 +89,7 @@ function demandOf({ ctx }: FailoverServices, requestId: string, incoming: Incomi
 export function failOver(
   tools: FailoverServices,
   state: RequestState,
-  { caller, incoming, account, candidates }: Admitted,
+  { caller, incoming, account, candidates, mayMoveOn }: Admitted,
   cancellation: Cancellation,
 ): Promise<WholeReply | StreamReply> {
   const isChoice = candidates.length > 1 || candidates[0]?.keys !== undefined;
@@ -97,7 +99,7 @@ export function failOver(
   const { bytes } = incoming.form ?? incoming.body;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
   const demand = demandOf(tools, state.requestId, incoming);
-  const search = { caller, model, candidates, conversation, cancellation, wordsOf, demand };
+  const search = { caller, model, candidates, conversation, mayMoveOn, cancellation, wordsOf, demand };
   return eachChannel(tools, state, search, (channel) => {
     const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
@@ -116,9 +118,9 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
 ): Promise<Done> {
   const { health, ctx } = tools;
-  const { caller, model, cancellation } = search;
-  const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
-  const next = new NextChannel(tools, search);
+  const { model, cancellation } = search;
+  const retries = retriesOf(ctx, search);
+  const next = new NextChannel(tools, search, triedBefore(progress));
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
@@ -156,11 +158,27 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     spent += Number(wasCalled);
     uncalled += Number(!wasCalled);
     const isLate = ctx.clock.now() - progress.startedMs > RETRY_BUDGET_MS;
-    const willRetry =
-      fault.retry && spent <= retries && uncalled < MAX_UNCALLED && !cancellation.isCancelled && !isLate;
+    const mayGoOn = fault.retry && !cancellation.isCancelled && !isLate;
+    const willRetry = mayGoOn && spent <= retries && uncalled < MAX_UNCALLED;
     report(tools, progress.requestId, { channel, fault, willRetry });
-    if (!willRetry) throw new LocalError(word);
+    if (!willRetry) throw endOf(word, mayGoOn);
   }
+}
+
+/** What ends the search: where only channels are wanting, another group may have some. */
+function endOf(word: RelayFault, mayGoOn: boolean): LocalError {
+  return mayGoOn ? new Exhausted(word) : new LocalError(word);
+}
+
+/** How many calls that failed may be followed by another one. */
+function retriesOf({ options }: Pick<Context, "options">, { caller, mayMoveOn }: Search): number {
+  if (caller.pin !== undefined) return 0;
+  return mayMoveOn === true ? MAX_RETRIES : Math.min(options.get("RetryTimes"), MAX_RETRIES);
+}
+
+/** The channels that failed in the groups before: none is called twice. */
+function triedBefore({ failedAttempts }: Progress): ReadonlySet<number> | undefined {
+  return failedAttempts.length === 0 ? undefined : new Set(failedAttempts.map(({ channelId }) => channelId));
 }
 
 /**

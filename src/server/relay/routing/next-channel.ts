@@ -4,7 +4,7 @@ import { choose } from "#server/channels/choice.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Queues, Ticket } from "./queues.ts";
@@ -21,6 +21,8 @@ export interface NextServices {
 export interface Wanted extends Serving {
   /** What the requests of one conversation share; undefined = chance decides. */
   readonly conversation: number | undefined;
+  /** Another group of the token comes after this one: its channels are all tried first, whatever RetryTimes says (requirements K15). */
+  readonly mayMoveOn?: boolean | undefined;
   readonly cancellation: Cancellation;
   /** What it takes of channels with limits. */
   readonly demand: Demand;
@@ -45,13 +47,15 @@ export class NextChannel {
   readonly #tools: NextServices;
   readonly #wanted: Wanted;
   readonly #keys = new KeysTried();
-  #tried = NONE;
+  #tried: ReadonlySet<number>;
   /** Channels whose limits have no room, and when the first of them may have some. */
   #full = NONE;
   #opensMs = Number.POSITIVE_INFINITY;
   #hasEntered = false;
 
-  constructor(tools: NextServices, wanted: Wanted) {
+  /** `tried` = channels that failed before, which are not called again. */
+  constructor(tools: NextServices, wanted: Wanted, tried: ReadonlySet<number> = NONE) {
+    this.#tried = tried;
     this.#tools = tools;
     this.#wanted = wanted;
   }
@@ -59,7 +63,7 @@ export class NextChannel {
   /** The channel that is next; nothing is taken of it. `word` is told when none is left. Throws: LocalError. */
   look(word: RelayFault | undefined): LiveChannel {
     const channel = this.#pick();
-    if (channel === undefined) throw new LocalError(word ?? this.#refusal());
+    if (channel === undefined) throw new Exhausted(word ?? this.#refusal());
     return channel;
   }
 
@@ -79,7 +83,7 @@ export class NextChannel {
         const mayWait = this.#full.size > 0 && word === undefined;
         if (mayWait) ticket ??= queues.join(name);
         if (ticket === undefined || !(await this.#waits(ticket, deadlineMs)))
-          throw new LocalError(word ?? this.#refusal());
+          throw new Exhausted(word ?? this.#refusal());
       }
     } finally {
       ticket?.leave();
@@ -92,6 +96,8 @@ export class NextChannel {
   }
 
   #waitMs(): number {
+    // The next group may answer at once.
+    if (this.#wanted.mayMoveOn === true) return 0;
     return Math.min(this.#tools.ctx.options.get("ChannelQueueSeconds"), LONGEST_SEC) * 1_000;
   }
 
@@ -139,8 +145,8 @@ export class NextChannel {
   #pick(): LiveChannel | undefined {
     const { ctx, health, gate } = this.#tools;
     const wanted = this.#wanted;
-    const serving = stillServing(ctx.candidates, wanted);
     const isOpen = health.openCircuits(wanted.model);
+    const serving = leftOf(stillServing(ctx.candidates, wanted), wanted, isOpen);
     for (;;) {
       const again = this.#keys.again(serving, wanted, ctx.clock.now());
       const full = this.#full.size === 0 ? undefined : this.#full;
@@ -172,6 +178,15 @@ export class NextChannel {
       this.#full = new Set(this.#full).add(channel.id);
     }
   }
+}
+
+/** Where another group comes after this one, channels that are left alone are none: it is passed over. */
+function leftOf(
+  channels: readonly LiveChannel[],
+  { mayMoveOn }: Wanted,
+  isOpen: ((id: number) => boolean) | undefined,
+): readonly LiveChannel[] {
+  return mayMoveOn === true ? channels.filter(({ id }) => isOpen?.(id) !== true) : channels;
 }
 
 /** So many further keys of a channel are tried before another channel is. */

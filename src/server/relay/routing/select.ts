@@ -3,7 +3,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
@@ -34,8 +34,12 @@ export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingR
 type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
 
 /** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
-function unserved({ model, isModelDefault }: AskedModel, fault: RelayFault): LocalError {
-  return new LocalError(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
+function unserved(
+  { model, isModelDefault }: AskedModel,
+  fault: RelayFault,
+  Kind: typeof LocalError = LocalError,
+): LocalError {
+  return new Kind(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
 }
 
 function servingNow(
@@ -46,7 +50,7 @@ function servingNow(
   const { model } = asked;
   if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
   const found = candidates.find(caller.group, model);
-  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model));
+  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
   return found;
 }
 

@@ -151,6 +151,11 @@ test("the released migrations are the ones that were released", () => {
         "c275350e778c0430231fbd19e963b02128de0bd60a426bef20ba3e8435838e63",
         "6ecd2c4721430ef03da6f36879bf245e809adcbdce9d398bbd84b190a107b03e",
       ],
+      [
+        "0029-token-groups",
+        "653bd3739b692221e6a5584992b1ada098df68da8884f1cff4f0857f07c3b1dd",
+        "653bd3739b692221e6a5584992b1ada098df68da8884f1cff4f0857f07c3b1dd",
+      ],
     ]
   `);
 });

@@ -27,6 +27,7 @@ import { channelTimes } from "./0025-channel-times.ts";
 import { payouts } from "./0026-payouts.ts";
 import { invitations } from "./0027-invitations.ts";
 import { staffSets } from "./0028-staff-sets.ts";
+import { tokenGroups } from "./0029-token-groups.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly Migration[] = [
   payouts,
   invitations,
   staffSets,
+  tokenGroups,
 ];

@@ -1,0 +1,69 @@
+// Options whose text is a JSON table: ratios by name, and the groups that users may choose.
+import { z } from "zod";
+import { GroupName } from "./group.ts";
+import { repeatedName } from "./wire.ts";
+
+function readTable(value: string): object | undefined {
+  try {
+    const table: unknown = JSON.parse(value);
+    return typeof table === "object" && table !== null && !Array.isArray(table) ? table : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRatio(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+/** Why a text is no table of ratios; undefined = it is one. */
+function ratiosFault(label: string, value: string): string | undefined {
+  const table = readTable(value);
+  if (table === undefined) return `${label}不是合法的 JSON 字符串`;
+  const wrong = Object.entries(table).find(([, ratio]) => !isRatio(ratio));
+  if (wrong) return `${label}里“${wrong[0]}”的值须为不小于 0 的数字`;
+  const repeated = repeatedName(value);
+  return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
+}
+
+/** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (requirements W6.3). */
+export function ratios(label: string) {
+  const check: z.core.CheckFn<string> = ({ value, issues }) => {
+    const message = ratiosFault(label, value);
+    if (message !== undefined) issues.push({ code: "custom", input: value, message });
+  };
+  return z.codec(z.string().check(check), z.record(z.string(), z.number()), {
+    // Just found to be a table of numbers.
+    decode: (value) => (readTable(value) ?? {}) as Record<string, number>,
+    encode: (table) => JSON.stringify(table, null, 2),
+  });
+}
+export const groupRatios = ratios("分组倍率").refine(
+  (table) => "default" in table,
+  "分组倍率必须包含 default 分组",
+);
+
+/** Why a text is no table of texts by group; undefined = it is one. */
+function textsFault(value: string): string | undefined {
+  const table = readTable(value);
+  if (table === undefined) return "可选分组不是合法的 JSON 字符串";
+  for (const [name, text] of Object.entries(table)) {
+    if (!GroupName.safeParse(name).success) return `可选分组里“${name}”不是可用的分组名`;
+    if (typeof text !== "string" || text.length > 200)
+      return `可选分组里“${name}”的说明须为最多 200 个字符的文字`;
+  }
+  const repeated = repeatedName(value);
+  return repeated === undefined ? undefined : `可选分组里“${repeated}”出现了不止一次`;
+}
+
+const checkTexts: z.core.CheckFn<string> = ({ value, issues }) => {
+  const message = textsFault(value);
+  if (message !== undefined) issues.push({ code: "custom", input: value, message });
+};
+
+/** JSON text of group → what users are told of it. */
+export const groupTexts = z.codec(z.string().check(checkTexts), z.record(z.string(), z.string()), {
+  // Just found to be a table of texts.
+  decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
+  encode: (table) => JSON.stringify(table, null, 2),
+});

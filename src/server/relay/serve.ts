@@ -1,0 +1,180 @@
+// A call from its limits to the channel that answers: in its one group, or in the groups of its token until one answers.
+import type { LimitRefusal, PlanRefusal, ReserveVerdict } from "#server/money/operations.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Caller } from "./admission/admit.ts";
+import { windowFault } from "./admission/call-limits.ts";
+import { Account, priceOf } from "./billing/account.ts";
+import { pricingOf } from "./billing/pricing-text.ts";
+import type { ClientResponse } from "./http/client-response.ts";
+import { LocalError, localErrors } from "./http/local-errors.ts";
+import { limitedAccount, passLimits } from "./pass-limits.ts";
+import { type Admitted, failOver, type RequestState } from "./routing/failover.ts";
+import { inEachGroup } from "./routing/groups.ts";
+import { findCandidates, raisedBy } from "./routing/select.ts";
+import type { Services } from "./services.ts";
+import type { IncomingRequest } from "./text/incoming.ts";
+
+type Asked = Pick<Admitted, "caller" | "incoming" | "mayMoveOn">;
+type Reply = WholeReply | StreamReply;
+
+/** Serves a call in the one group of its caller. Throws: LocalError. */
+export async function serve(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  asked: Asked,
+): Promise<Reply> {
+  if (asked.caller.limits.length > 0) await passLimits(services, state, response, asked);
+  return reserveAndCall(services, state, response, asked);
+}
+
+/** What a call has taken of the limits of a group. */
+interface Taken {
+  readonly limits: Caller["limits"];
+  readonly rateHead: ClientResponse["rateHead"];
+  free(): void;
+}
+
+/**
+ * Serves a call in the first of its groups that can. What was set aside in a group is given back before the next one is tried, and set
+ * aside again at its price and in its limits: nothing is ever called for more than is reserved (requirements K15). Throws: LocalError.
+ */
+export function serveInGroups(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  { caller, incoming }: Asked,
+): Promise<Reply> {
+  const slot = state.freeSlot;
+  let taken: Taken | undefined;
+  return inEachGroup(state, caller, incoming.model, {
+    async serve(member, mayMoveOn) {
+      state.caller = member;
+      state.incoming = incoming;
+      if (taken === undefined || !isSame(taken.limits, member.limits)) {
+        taken?.free();
+        taken = undefined;
+        taken = await takeLimits(services, state, response, { caller: member, incoming });
+        const { free } = taken;
+        state.freeSlot = () => {
+          slot();
+          free();
+        };
+      }
+      response.rateHead = taken.rateHead;
+      return reserveAndCall(services, state, response, { caller: member, incoming, mayMoveOn });
+    },
+    async leave() {
+      if (state.account === undefined) return;
+      await services.bill.ledger.release(state.requestId);
+      state.account = undefined;
+    },
+  });
+}
+
+function nothing(): void {
+  // No limits were passed.
+}
+
+/** Passes the limits of a group alone: the call's place among running calls stays its own. Throws: LocalError. */
+async function takeLimits(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  asked: Asked,
+): Promise<Taken> {
+  const { limits } = asked.caller;
+  const whole = state.freeSlot;
+  state.freeSlot = nothing;
+  try {
+    if (limits.length > 0) await passLimits(services, state, response, asked);
+    return { limits, rateHead: response.rateHead, free: state.freeSlot };
+  } finally {
+    state.freeSlot = whole;
+  }
+}
+
+function isSame(one: Caller["limits"], other: Caller["limits"]): boolean {
+  return one.length === other.length && one.every(({ id }, at) => id === other[at]?.id);
+}
+
+/** Sets aside what the call may cost and calls the channels of its group. */
+async function reserveAndCall(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  { caller, incoming: asked, mayMoveOn }: Asked,
+): Promise<Reply> {
+  const found = findCandidates(services.ctx.candidates, caller, asked);
+  const candidates = found instanceof Promise ? await found : found;
+  const raised = raisedBy(candidates, asked);
+  const account = accountOf(services, state, response, { caller, incoming: raised, candidates });
+  // A limit of its cost may have lowered what it puts out.
+  const { incoming } = account;
+  const verdict = await account.open();
+  if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
+  state.account = account;
+  // All its groups together have the time of one call.
+  if (response.deadlineMs === 0) limitTime(services, response, incoming);
+  return failOver(services, state, { caller, incoming, account, candidates, mayMoveOn }, response.gone);
+}
+
+/** The account of a request, at the price of the first channel that has one. Throws: LocalError. */
+function accountOf(
+  { bill }: Services,
+  state: RequestState,
+  response: ClientResponse,
+  part: Pick<Admitted, "caller" | "incoming" | "candidates">,
+): Account {
+  const { caller, incoming } = part;
+  const price = priceOf(bill, incoming, caller, part.candidates);
+  if (caller.limits.length > 0) return limitedAccount(bill, state, response, { caller, incoming, price });
+  const { requestId, startedMs, trace } = state;
+  const pricing = pricingOf(bill, incoming);
+  return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });
+}
+
+/** Why the ledger did not reserve the estimate. */
+async function refusalOf(
+  services: Services,
+  state: RequestState,
+  verdict: Exclude<ReserveVerdict, "reserved">,
+): Promise<RelayFault> {
+  if (typeof verdict === "object" && state.caller !== undefined) {
+    const { options, clock } = services.ctx;
+    return windowFault(state.caller, verdict, { zone: options.get("BudgetTimeZone"), nowMs: clock.now() });
+  }
+  switch (verdict) {
+    case "user_quota":
+      return localErrors.userQuota();
+    case "user_disabled":
+      return localErrors.userDisabled();
+    case "token_quota":
+    case "token_unusable": {
+      const reason = await services.authenticator.explain(state.offers, state.address);
+      return reason ?? (verdict === "token_quota" ? localErrors.tokenQuota() : localErrors.keyInvalid());
+    }
+    default:
+      throw new Error(`unknown verdict ${JSON.stringify(verdict satisfies LimitRefusal | PlanRefusal)}`);
+  }
+}
+
+type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
+
+/**
+ * After a channel that was silent for the whole time another one may still answer at once. Deadlines are checked every 250 ms: together
+ * less than a second.
+ */
+const LAST_CHANCE_MS = 500;
+
+/** Starts the time limit of a call that is no stream: for all its attempts together (RELAY_TIMEOUT). */
+export function limitTime(
+  { ctx, upstream }: Services,
+  response: ClientResponse,
+  { isStream, isTimed }: Timed,
+): void {
+  const { totalMs } = upstream.limits;
+  const isLimited = !isStream || isTimed === true;
+  if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs + LAST_CHANCE_MS;
+}
