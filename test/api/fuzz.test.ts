@@ -23,10 +23,10 @@ import {
 import { rounds } from "#test/worlds/soak.ts";
 import { freshAddress } from "#test/worlds/visitor.ts";
 
-const CALLS = Number(process.env["FUZZ_CALLS"] ?? rounds(1_200, 10_000));
+const CALLS = Number(process.env["FUZZ_CALLS"] ?? rounds(2_100, 10_500));
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_120);
 /** After so many calls new users are made, since the old ones may have been deleted, banned or renamed. */
-const GENERATION = 200;
+const GENERATION = 350;
 
 interface Operation {
   readonly route: string;

@@ -123,15 +123,15 @@ async function judgeAll(person: Person | undefined, paths: readonly string[]): P
 describe("every page, light and dark, 1440 and 390 px: no serious violation, no sideways scroll", () => {
   it("of guests", async () => {
     expect(await judgeAll(undefined, guestPages)).toEqual([]);
-  }, 240_000);
+  }, 480_000);
 
   it("of users", async () => {
     expect(await judgeAll("lihua", userPages)).toEqual([]);
-  }, 240_000);
+  }, 480_000);
 
   it("of administrators", async () => {
     expect(await judgeAll("root", adminPages)).toEqual([]);
-  }, 300_000);
+  }, 600_000);
 });
 
 interface Opener {

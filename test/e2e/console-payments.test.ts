@@ -72,7 +72,7 @@ it("is ordered by a user and credited; what does not fit waits for an administra
   const admin = await world.visit("root");
   await admin.page.goto("/payment");
   await admin.page.getByRole("row", { name: new RegExp(`${paid}.*已到账`) }).waitFor();
-  await admin.page.getByRole("tab", { name: "待处理订单" }).click();
+  await admin.page.getByRole("tab", { name: "待处理" }).click();
   const row = admin.page.getByRole("row", { name: new RegExp(short) });
   await row.getByRole("button", { name: "详情" }).click();
   await admin.page.getByText("待处理：实付金额与订单不符").waitFor();

@@ -112,6 +112,8 @@ it("groups are chosen in an order that can be changed, and withdrawn ones are na
   await page.getByRole("button", { name: /提\s*交/ }).click();
   await page.waitForURL("**/token");
   await world.setOption("UserUsableGroups", '{"vip":"更稳定"}');
+  // The page keeps for a moment what it was told of the groups.
+  await page.reload();
   const row = page.getByRole("row", { name: /按序/ });
   await row.getByRole("button", { name: /编\s*辑/ }).click();
   await order.nth(1).getByText("已不可用，调用时跳过").waitFor();

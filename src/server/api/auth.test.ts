@@ -245,7 +245,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
 });
 
 const SHIPPED =
-  "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录";
+  "超级管理员仍在使用默认密码，不能从这里登录。请打开服务器终端里打印的一次性设置地址（重新启动会再次打印），或在服务器上运行 npm run reset-password";
 
 describe("the default password", () => {
   let app: TestApp;

@@ -12,9 +12,9 @@ import { Payouts } from "./payouts.tsx";
 
 const TABS = [
   { key: "orders", label: "订单", children: <Orders name="payment-order" isInReview={false} /> },
-  { key: "review", label: "待处理订单", children: <Orders name="payment-review" isInReview /> },
-  { key: "events", label: "待处理通知", children: <Events /> },
-  { key: "payouts", label: "返现提现", children: <Payouts /> },
+  { key: "review", label: "待处理", children: <Orders name="payment-review" isInReview /> },
+  { key: "events", label: "异常通知", children: <Events /> },
+  { key: "payouts", label: "提现", children: <Payouts /> },
   { key: "instances", label: "支付渠道", children: <Instances /> },
 ];
 
@@ -31,6 +31,8 @@ export function PaymentPage() {
       <Tabs
         activeKey={active ?? "orders"}
         items={TABS}
+        // All five fit on a phone.
+        tabBarGutter={24}
         destroyOnHidden
         onChange={(tab) =>
           setParams((current) => withParams(current, { tab: tab === "orders" ? "" : tab, p: "", q: "" }), {
