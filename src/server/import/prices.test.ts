@@ -214,8 +214,7 @@ test("New API: the price of a picture becomes a ratio, other prices per call are
 });
 
 test("every option that has no place here is named, and those with another name here are kept", async () => {
-  const foreign =
-    "SensitiveWords CheckSensitiveEnabled Price MinTopUp EpayId UserUsableGroups MjNotifyEnabled";
+  const foreign = "SensitiveWords CheckSensitiveEnabled Price MinTopUp EpayId MjNotifyEnabled";
   const made = { dataDir: testDirectory() };
   const data = site({
     isNewApi: true,
@@ -224,6 +223,7 @@ test("every option that has no place here is named, and those with another name 
       ...Object.fromEntries(foreign.split(" ").map((key) => [key, "canary-0009"])),
       QuotaPerUnit: "-1",
       RetryTimes: "many",
+      UserUsableGroups: '{"vip":"更稳定"}',
       "general_setting.docs_link": "https://docs.example.com/start",
       Chats: JSON.stringify([
         { 安卓: "ama://set-api-key?server={address}&key={key}" },
@@ -237,7 +237,7 @@ test("every option that has no place here is named, and those with another name 
     { config: readConfig({ DATA_DIR: made.dataDir }), say: () => undefined, progress: () => undefined },
   );
   for (const name of foreign.split(" ")) expect(report).toContain(name);
-  expect(report).toContain("options that do not exist here were left out (7)");
+  expect(report).toContain("options that do not exist here were left out (6)");
   expect(report).toMatch(/keep their default \(2\): QuotaPerUnit: .*, RetryTimes: /);
   // A value may be a secret.
   expect(report).not.toContain("canary-0009");
@@ -246,4 +246,5 @@ test("every option that has no place here is named, and those with another name 
   onTestFinished(() => app.close());
   expect(app.ctx.options.get("DocsLink")).toBe("https://docs.example.com/start");
   expect(app.ctx.options.get("ChatLink")).toBe("https://chat.example.com/");
+  expect(app.ctx.options.get("UserUsableGroups")).toEqual({ vip: "更稳定" });
 });
