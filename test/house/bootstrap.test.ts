@@ -61,9 +61,9 @@ describe("`npm start`", () => {
   const PROGRAM = `
     import process from "node:process";
     const { pid, ppid, argv, env } = process;
-    console.log(JSON.stringify({ pid, ppid, args: argv.slice(2), arenas: env.MALLOC_ARENA_MAX }));
     setInterval(() => undefined, 1000);
     process.on("SIGTERM", () => setTimeout(() => { console.log("drained"); process.exit(3); }, 300));
+    console.log(JSON.stringify({ pid, ppid, args: argv.slice(2), arenas: env.MALLOC_ARENA_MAX }));
   `;
 
   test("leaves the server alone beside npm, which has its signals and its exit code", async () => {

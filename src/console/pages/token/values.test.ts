@@ -40,6 +40,7 @@ describe("token values", () => {
       expired_time: NEVER,
       models: "",
       subnet: "",
+      groups: ["vip", "default"],
       tags: "prod,ci",
       metadata: { 负责人: "小李" },
     } as unknown as Token;
@@ -48,6 +49,7 @@ describe("token values", () => {
       name: "renamed",
       remain_quota: 500,
       original_remain_quota: 500,
+      groups: ["vip", "default"],
       tags: "prod,ci",
       metadata: { 负责人: "小李" },
     });
