@@ -31,7 +31,7 @@ describe.each(engines)("laws on %s", (engine) => {
     await database.drop();
   });
 
-  test("hold after every step of any history", { timeout: 120_000 }, async () => {
+  test("hold after every step of any history", { timeout: 600_000 }, async () => {
     const channels = [await seedChannel(store.db), await seedChannel(store.db)];
     await fc.assert(
       fc.asyncProperty(

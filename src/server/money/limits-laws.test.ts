@@ -299,7 +299,7 @@ describe.each(engines)("limits on %s", (engine) => {
     await database.drop();
   });
 
-  test("hold after every step of any history", { timeout: 120_000 }, async () => {
+  test("hold after every step of any history", { timeout: 600_000 }, async () => {
     const histories = fc.tuple(
       fc.array(limitArbitrary, { minLength: 1, maxLength: 4 }),
       fc.array(stepArbitrary, { minLength: 10, maxLength: 40 }),

@@ -71,6 +71,8 @@ describe("when a window is over", () => {
     expect(two).toBe((one ?? 0) + HOUR);
     expect(more).toBeLessThan(one ?? 0);
     expect(resetOf({ ...ask, book: undefined, excess: 1n })).toBe(more);
+    // What was spent nine hours ago counts no more.
+    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(5n);
   });
 });
 
