@@ -21,8 +21,8 @@ test.runIf(process.platform === "linux")(
     const server = await boot(database, { WORKERS: "2" });
     const workers = () =>
       readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ").map(Number);
-    await expect.poll(() => workers().length, { timeout: 10_000 }).toBe(2);
-    await expect.poll(() => query(database, "SELECT node FROM nodes"), { timeout: 10_000 }).toHaveLength(2);
+    await expect.poll(() => workers().length).toBe(2);
+    await expect.poll(() => query(database, "SELECT node FROM nodes")).toHaveLength(2);
     // Both have reported that they run.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const [stuck = 0] = workers();
@@ -37,10 +37,10 @@ test.runIf(process.platform === "linux")(
     expect(served).toBeGreaterThan(3);
     await expect.poll(() => workers().includes(stuck), { timeout: 10_000 }).toBe(false);
     expect(performance.now() - stoppedMs).toBeLessThan(10_000);
-    await expect.poll(() => workers().length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => workers().length).toBe(2);
     expect(server.output()).toContain(`worker ${stuck} has been stuck`);
   },
-  60_000,
+  120_000,
 );
 
 test.runIf(process.platform === "linux")(
@@ -51,23 +51,26 @@ test.runIf(process.platform === "linux")(
     await manage(server.url, "POST", "/api/channel/", channelDraft(await createUpstream()));
     const workers = () =>
       readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ").map(Number);
-    await expect.poll(() => workers().length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => workers().length).toBe(2);
     const known = new Set<string>();
     const look = async () => {
       const response = await fetch(`${server.url}/metrics`, { headers: { connection: "close" } });
       known.add(/node="(\w+)"/.exec(await response.text())?.[1] ?? "");
       return known.size;
     };
-    await expect.poll(look, { timeout: 10_000 }).toBe(2);
+    await expect.poll(look).toBe(2);
     const [victim = 0] = workers();
     process.kill(victim, "SIGKILL");
     const startMs = performance.now();
-    await expect.poll(workers, { timeout: 10_000 }).toHaveLength(2);
+    // The dead one is seen to be gone before another one is counted.
     await expect.poll(() => workers().includes(victim)).toBe(false);
+    await expect.poll(workers).toHaveLength(2);
     expect(server.output()).toContain("another starts in");
-    expect(performance.now() - startMs).toBeLessThan(5000);
+    // A second until it starts, and what a loaded machine takes for the start.
+    expect(performance.now() - startMs).toBeLessThan(15_000);
     for (let turn = 0; turn < 10; turn += 1) expect(await status(server.url, rootKey)).toBe(200);
     await server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
   },
+  120_000,
 );
