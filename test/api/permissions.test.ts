@@ -121,9 +121,10 @@ describe.each(databases)("permissions on $name", (database) => {
     const served = createApi(app.ctx)
       .routes.filter(({ method }) => method !== "ALL")
       .map(routeOf);
-    // Providers of payments and payers who come back: they have no level, and are in no contract of clients.
+    // Providers of payments and logins, and payers who come back: they have no level, and are in no contract of clients.
     const providers = ["GET", "POST"].map((method) => `${method} /api/payment/notify/:slug`);
-    const outside = [...docsPaths.map((path) => `GET ${path}`), ...providers, "GET /api/payment/return/:no"];
+    providers.push("GET /api/payment/return/:no", "POST /api/oauth/:slug/backchannel");
+    const outside = [...docsPaths.map((path) => `GET ${path}`), ...providers];
     expect([...new Set(served)].filter((route) => !outside.includes(route)).sort()).toEqual(known);
   });
 

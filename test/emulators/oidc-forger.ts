@@ -17,6 +17,8 @@ export interface Forger extends HttpEmulator {
   readonly clientSecret: string;
   /** The person agrees at the address; returns what comes back. */
   agree(authorizeUrl: string, sub: string, lies?: Lies): { code: string; state: string; iss: string };
+  /** A token as it tells of a logout; what is in `claims` is put over it. */
+  tellLogout(claims: Readonly<Record<string, unknown>>, signedBy?: Lies["signedBy"]): string;
   /** What discovery answers; undefined = the truth. */
   discovery: ((url: string) => { status?: number; json?: unknown }) | undefined;
 }
@@ -97,6 +99,16 @@ export async function startForger(): Promise<Forger> {
     clientId,
     clientSecret,
     discovery: undefined,
+    tellLogout(claims, signedBy = "itself") {
+      const truth = {
+        iss: server.url,
+        aud: clientId,
+        iat: Math.floor(Date.now() / 1000),
+        jti: randomBytes(12).toString("hex"),
+        events: { "http://schemas.openid.net/event/backchannel-logout": {} },
+      };
+      return sign({ ...truth, ...claims }, signedBy);
+    },
     agree(authorizeUrl, sub, lies = {}) {
       const { searchParams } = new URL(authorizeUrl);
       const code = randomBytes(10).toString("hex");

@@ -20,17 +20,28 @@ interface OidcWorld {
   /** Form bodies that the token endpoint got. */
   readonly exchanges: URLSearchParams[];
   /** Goes through the pages as a browser does; returns the address that leads back to us. */
-  agree(authorizeUrl: string, subject: string): Promise<URL>;
+  agree(authorizeUrl: string, subject: string, browser?: Browser): Promise<URL>;
+  /** Logs out at the provider itself, in a browser that has agreed there. */
+  leave(browser: Browser): Promise<void>;
   close(): Promise<void>;
 }
 
+/** The cookies that the provider has set. */
+type Browser = Map<string, string>;
+
 interface OidcWorldOptions {
   readonly redirectUrl: string;
+  /** Where it tells of logouts; absent = nowhere. */
+  readonly logoutUrl?: string;
   /** Claims stand in the ID token; else in the profile alone. */
   readonly isInToken: boolean;
 }
 
-export async function startOidcWorld({ redirectUrl, isInToken }: OidcWorldOptions): Promise<OidcWorld> {
+export async function startOidcWorld({
+  redirectUrl,
+  logoutUrl,
+  isInToken,
+}: OidcWorldOptions): Promise<OidcWorld> {
   const people = new Map<string, OidcPerson>();
   const exchanges: URLSearchParams[] = [];
   const server = createServer();
@@ -45,6 +56,7 @@ export async function startOidcWorld({ redirectUrl, isInToken }: OidcWorldOption
         client_secret: clientSecret,
         redirect_uris: [redirectUrl],
         token_endpoint_auth_method: "client_secret_post",
+        ...(logoutUrl && { backchannel_logout_uri: logoutUrl, backchannel_logout_session_required: true }),
       },
     ],
     cookies: { keys: ["a key of the emulator"] },
@@ -52,7 +64,9 @@ export async function startOidcWorld({ redirectUrl, isInToken }: OidcWorldOption
     claims: { openid: ["sub"], profile: ["name", "groups"], email: ["email", "email_verified"] },
     conformIdTokenClaims: !isInToken,
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+    // Without its guard against loopback addresses, where the tests live.
+    fetch: (url: string, { dispatcher: _, ...init }: Record<string, unknown>) => fetch(url, init),
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     findAccount: (_ctx: unknown, id: string) => ({
       accountId: id,
@@ -78,7 +92,15 @@ export async function startOidcWorld({ redirectUrl, isInToken }: OidcWorldOption
     clientSecret,
     people,
     exchanges,
-    agree: (authorizeUrl, subject) => walk(authorizeUrl, { subject, redirectUrl }),
+    agree: (authorizeUrl, subject, browser = new Map()) =>
+      walk(authorizeUrl, { subject, redirectUrl, browser }),
+    async leave(browser) {
+      const page = await (await step(browser, new URL(`${issuer}/session/end`))).text();
+      const xsrf = /name="xsrf" value="(\w+)"/.exec(page)?.[1];
+      if (xsrf === undefined) throw new Error(`no form: ${page}`);
+      const body = new URLSearchParams({ xsrf, logout: "yes" });
+      await step(browser, new URL(`${issuer}/session/end/confirm`), { method: "POST", body });
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -113,22 +135,27 @@ async function interact(
   await provider.interactionFinished(req, res, { consent: { grantId: await grant.save() } });
 }
 
+/** One call of a browser, which keeps the cookies. */
+async function step(browser: Browser, url: URL, init: RequestInit = {}): Promise<Response> {
+  const cookie = [...browser].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await fetch(url, { ...init, redirect: "manual", headers: { cookie } });
+  for (const line of response.headers.getSetCookie()) {
+    const [pair = ""] = line.split(";");
+    const at = pair.indexOf("=");
+    browser.set(pair.slice(0, at), pair.slice(at + 1));
+  }
+  return response;
+}
+
 /** Follows redirects with cookies until one leads back. */
 async function walk(
   authorizeUrl: string,
-  { subject, redirectUrl }: { subject: string; redirectUrl: string },
+  { subject, redirectUrl, browser }: { subject: string; redirectUrl: string; browser: Browser },
 ): Promise<URL> {
-  const cookies = new Map<string, string>();
   let next = new URL(authorizeUrl);
   next.searchParams.set("login_hint", subject);
-  for (let step = 0; step < 10; step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await fetch(next, { redirect: "manual", headers: { cookie } });
-    for (const line of response.headers.getSetCookie()) {
-      const [pair = ""] = line.split(";");
-      const at = pair.indexOf("=");
-      cookies.set(pair.slice(0, at), pair.slice(at + 1));
-    }
+  for (let count = 0; count < 10; count += 1) {
+    const response = await step(browser, next);
     const location = response.headers.get("location");
     if (location === null) throw new Error(`status ${response.status}: ${await response.text()}`);
     next = new URL(location, next);

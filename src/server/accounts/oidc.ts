@@ -7,6 +7,7 @@ import { isLoopbackHost } from "#server/egress/policy.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Claims, isTrue, subjectOf, textAt } from "./claims.ts";
 import { type Provider, redirectUrl } from "./login-providers.ts";
+import { type LogoutKeys, logoutKeys, readLogout } from "./oidc-logout.ts";
 import { type OutsidePerson, type Protocol, ProviderError } from "./outside-person.ts";
 
 type OidcTools = Pick<Tools, "egress" | "options" | "clock">;
@@ -18,6 +19,8 @@ interface Kept {
   readonly version: string;
   readonly atMs: number;
   readonly config: Promise<Client.Configuration>;
+  /** Its public keys, from the first logout it told of. */
+  keys?: LogoutKeys;
 }
 
 /** Providers as they were discovered, by process; a cache that a change of the row empties. */
@@ -65,6 +68,17 @@ export function oidc(tools: OidcTools, provider: Provider, discovered: Discovere
     async probe() {
       discovered.delete(provider.id);
       await known();
+    },
+
+    async logout(token) {
+      const { issuer, jwks_uri } = (await known()).serverMetadata();
+      const kept = discovered.get(provider.id);
+      if (jwks_uri === undefined || kept === undefined) throw new ProviderError("no keys");
+      return judged(async () => {
+        kept.keys ??= await logoutKeys(tools.egress, jwks_uri);
+        const expected = { issuer, audience: provider.settings.client_id, nowMs: tools.clock.now() };
+        return readLogout(token, kept.keys, expected);
+      });
     },
   };
 }

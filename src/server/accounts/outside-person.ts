@@ -22,6 +22,14 @@ export interface OutsidePerson {
   readonly hadSecondFactor: boolean;
 }
 
+/** Whose sessions a provider has ended: of a person, of one session of theirs, or both. "" = it does not say. */
+export interface OutsideLogout {
+  readonly subject: string;
+  readonly sid: string;
+  /** Of the token, which counts once. */
+  readonly tokenId: string;
+}
+
 /** What a login began with; the code it ends with counts with it alone. */
 export interface Begun {
   readonly state: string;
@@ -39,6 +47,8 @@ export interface Protocol {
   finish(begun: Begun, answer: ProviderAnswer): Promise<OutsidePerson>;
   /** Whether the provider answers as it should. Throws: ProviderError. */
   probe(): Promise<void>;
+  /** Whom the provider has logged out, by a token of its own; absent where the protocol has none. Throws: ProviderError. */
+  logout?(token: string): Promise<OutsideLogout>;
 }
 
 /** A provider did not do its part; `problem` is short and typed, for the logger and for the operator's test. */

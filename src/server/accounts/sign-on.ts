@@ -10,7 +10,13 @@ import { type CodeRef, issueCode, redeemCode } from "./codes.ts";
 import type { Visitor } from "./github.ts";
 import { openProvider, type Provider, redirectUrl } from "./login-providers.ts";
 import type { Discovered } from "./oidc.ts";
-import { type Begun, type OutsidePerson, type Protocol, ProviderError } from "./outside-person.ts";
+import {
+  type Begun,
+  type OutsideLogout,
+  type OutsidePerson,
+  type Protocol,
+  ProviderError,
+} from "./outside-person.ts";
 
 type SignOnTools = Pick<
   Tools,
@@ -33,6 +39,8 @@ export interface SignOn {
     visitor: Visitor,
     answer: ProviderAnswer,
   ): Promise<{ provider: Provider; person: OutsidePerson }>;
+  /** Whose sessions a token of the provider ends; it is on or off. Throws: AppError. */
+  readLogout(slug: string, token: string): Promise<OutsideLogout & { readonly providerId: number }>;
   /** What is wrong with a provider; "" = nothing that can be seen without a person. */
   probe(provider: Provider): Promise<string>;
   close(): void;
@@ -116,6 +124,14 @@ export function createSignOn(tools: SignOnTools): SignOn {
       return { provider, person };
     },
 
+    async readLogout(slug, token) {
+      const row = await findProviderBySlug(tools.db, slug);
+      if (row?.kind !== "oidc" || token === "") throw faults.refused("没有可以处理的注销通知");
+      const provider = openProvider(tools, row);
+      const told = await through(provider, (protocol) => logoutOf(protocol, token));
+      return { ...told, providerId: provider.id };
+    },
+
     async probe(provider) {
       try {
         await through(provider, (protocol) => protocol.probe());
@@ -126,6 +142,12 @@ export function createSignOn(tools: SignOnTools): SignOn {
       }
     },
   };
+}
+
+/** Throws: ProviderError. */
+async function logoutOf({ logout }: Protocol, token: string): Promise<OutsideLogout> {
+  if (logout === undefined) throw new ProviderError("no logout");
+  return logout(token);
 }
 
 /** Throws: AppError when there is none, or it is off. */

@@ -21,6 +21,7 @@ import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
 import { readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
 import { answerCallback, returnPath } from "./payment-callback.ts";
+import { answerLogout } from "./provider-logout.ts";
 import { type EndpointTable, type Route, routes } from "./routes.ts";
 import { askAgain, refuseUnprotected } from "./step-up.ts";
 
@@ -60,6 +61,7 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
     app.on(route.endpoint.method, [path, `${path}/`], (http) => serve(ctx, http, route));
   }
   app.on(["GET", "POST"], "/api/payment/notify/:slug", (http) => serveCallback(ctx, http));
+  app.post("/api/oauth/:slug/backchannel", (http) => serveLogout(ctx, http));
   app.get("/api/payment/return/:no", (http) => http.redirect(returnPath(http.req.param("no")), 303));
   for (const path of docsPaths) app.get(path, (http) => serveDocs(ctx, http, path));
   app.get("/api/docs/", (http) => serveDocs(ctx, http, "/api/docs"));
@@ -87,6 +89,20 @@ async function serveCallback(ctx: Context, http: Http): Promise<Response> {
       ctx.logger.error({ err: thrown, requestId: http.var.requestId }, "payment notice failed");
     // A refusal by a rule is no success either: the provider has to come again.
     return http.body(null, status === 413 || status === 429 ? status : 503);
+  }
+}
+
+/** What a login provider tells of people who have left. It learns whether it was taken, and nothing else. */
+async function serveLogout(ctx: Context, http: Http): Promise<Response> {
+  const { client, requestId } = http.var;
+  try {
+    const slug = http.req.param("slug") ?? "";
+    await answerLogout(ctx, http.req.raw, { slug, address: client.address, requestId });
+    return http.body(null, 200);
+  } catch (thrown) {
+    const { status } = failureOf(thrown);
+    if (status >= 500) ctx.logger.error({ err: thrown, requestId }, "provider logout failed");
+    return http.body(null, status === 413 || status === 429 ? status : status >= 500 ? 503 : 400);
   }
 }
 

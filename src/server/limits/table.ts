@@ -141,6 +141,15 @@ export const LIMITS = {
     scope: "address",
   },
 
+  /** Logouts that login providers tell of: one for each person who leaves, all from a few addresses. */
+  providerLogout: {
+    name: "provider_logout",
+    key: "provider:logout:",
+    burst: 600,
+    windowMs: MINUTE_MS,
+    scope: "address",
+  },
+
   /** Wrong codes of WeChat, from all clients together: the operator's WeChat server checks them. */
   wechat: {
     name: "wechat",

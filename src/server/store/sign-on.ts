@@ -166,3 +166,23 @@ export async function removeIdentity(
     .where("provider_id", "=", providerId)
     .execute();
 }
+
+/**
+ * Ends sessions that began at a provider: all of a user there, those of one session of his there, or, where the provider names no user,
+ * whoever's session it is. A session whose name the provider never told ends with its user's. Returns whose they were.
+ */
+export async function endSessionsOf(
+  tx: Db,
+  { providerId, userId, sid }: { providerId: number; userId: number | undefined; sid: string },
+): Promise<number[]> {
+  let query = tx.deleteFrom("sessions").where("provider_id", "=", providerId);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  if (sid !== "") query = query.where("logout_key", "in", userId === undefined ? [sid] : [sid, ""]);
+  const rows = await query.returning("user_id").execute();
+  return rows.map((row) => row.user_id);
+}
+
+/** Ends the logins of a user that still wait for a second factor. */
+export async function dropHalves(tx: Db, userId: number): Promise<void> {
+  await tx.deleteFrom("codes").where("key", "like", "half:%").where("user_id", "=", userId).execute();
+}

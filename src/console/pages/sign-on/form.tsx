@@ -200,6 +200,13 @@ function Service({ row }: { readonly row: LoginProvider | undefined }) {
       {slug ? (
         <div className="tg-sign-on-address">
           <CopyField label="回调地址" copyLabel="复制回调地址" text={`${server}/oauth/${slug}`} />
+          {kind === "oidc" ? (
+            <CopyField
+              label="注销通知地址（back-channel logout，可选）"
+              copyLabel="复制注销通知地址"
+              text={`${server}/api/oauth/${slug}/backchannel`}
+            />
+          ) : null}
         </div>
       ) : null}
       {CHAT_WORDS[kind] === undefined ? (
