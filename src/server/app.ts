@@ -73,7 +73,7 @@ export function createApp(ctx: Context): App {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     endWithConnection(req, res);
-    if (ctx.defaultPassword.isInUse()) ctx.proxySigns.look(originOf(req));
+    if (ctx.defaultPassword.isInUse) ctx.proxySigns.look(originOf(req));
     if (isRelayed(req)) {
       if (shedsCall()) relay.turnAway(req, res, localErrors.overloaded());
       else relay(req, res);

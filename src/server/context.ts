@@ -151,18 +151,19 @@ function openEgress({
     allow: config.egressAllow,
     proxyAllow: config.egressProxyAllow,
     ownPorts: ownPorts(config),
-    proxyForAll: () => options.get("OutboundProxy"),
     proxyEnvironment: config.proxyEnvironment,
     proxyBreaker: new CircuitBreakers(),
     now: clock.now,
     onDesync: (desync) => events.upstreamDesync({ channelId: channelOf(desync.owner) ?? 0, ...desync }),
   });
-  let proxy = options.get("OutboundProxy");
-  options.onChange(() => {
+  let proxy = "";
+  const follow = () => {
     if (options.get("OutboundProxy") === proxy) return;
     proxy = options.get("OutboundProxy");
-    egress.forget(undefined);
-  });
+    egress.setProxyForAll(proxy);
+  };
+  follow();
+  options.onChange(follow);
   return egress;
 }
 

@@ -34,7 +34,7 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
     const mayBeLocal =
       ctx.config.trustedProxies.length === 0 &&
       isLocal(peer, (name) => http.req.header(name)) &&
-      !(ctx.defaultPassword.isInUse() && (await ctx.proxySigns.isSeen()));
+      !(ctx.defaultPassword.isInUse && (await ctx.proxySigns.isSeen()));
     const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
       return http.text(

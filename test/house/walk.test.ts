@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { temporaryDir } from "#test/worlds/process.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const MOST_IN_MAIN = 68;
+const MOST_IN_MAIN = 60;
 const MOST_IN_WORKERS = 18;
 
 interface Walk {

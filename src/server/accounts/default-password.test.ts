@@ -33,6 +33,6 @@ test("of two changes the last one counts, however late the answer about the firs
   await Promise.race([again, sleep(1_000)]);
   held.tell();
   await Promise.all([checked, again]);
-  expect(shipped.isInUse()).toBe(false);
+  expect(shipped.isInUse).toBe(false);
   shipped.close();
 });

@@ -18,8 +18,8 @@ export function isShippedFromAfar(login: { password: string; role: number; isLoc
 }
 
 export interface DefaultPassword {
-  /** As of the last check. */
-  isInUse(): boolean;
+  /** As of the last check. A field, since every request reads it. */
+  readonly isInUse: boolean;
   /** Verifies again when the stored hash has changed since the last check. */
   check(): Promise<void>;
   close(): void;
@@ -28,11 +28,10 @@ export interface DefaultPassword {
 /** It checks again whenever a user changes. */
 export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPassword {
   let checkedHash = "";
-  let isInUse = false;
   async function look(): Promise<void> {
     const hash = (await findRootPassword(deps.db, Role.root)) ?? "";
     if (hash === checkedHash) return;
-    isInUse = await verifyPassword(DEFAULT_PASSWORD, hash);
+    state.isInUse = await verifyPassword(DEFAULT_PASSWORD, hash);
     checkedHash = hash;
   }
   let checking = Promise.resolve();
@@ -43,5 +42,6 @@ export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPa
   }
   // A failed query keeps the last answer; the next change or start checks again.
   const close = deps.coord.subscribe("users", () => void check().catch(() => undefined));
-  return { isInUse: () => isInUse, check, close };
+  const state = { isInUse: false, check, close };
+  return state;
 }

@@ -85,7 +85,7 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
 
 /** Whether a request cannot show where it comes from, since a proxy is in between: asked while the default password is in use. */
 async function isReachedThrough({ defaultPassword, proxySigns }: Context): Promise<boolean> {
-  return defaultPassword.isInUse() && (await proxySigns.isSeen());
+  return defaultPassword.isInUse && (await proxySigns.isSeen());
 }
 
 /** Throws: always; the message says what to do, since there is no other way to log in. */

@@ -32,7 +32,7 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       // By invitation only is closed to whoever has none.
       register: options.get("RegisterEnabled") && !options.get("InvitationRequiredEnabled"),
       register_invited: options.get("RegisterEnabled") && options.get("PasswordRegisterEnabled"),
-      default_password: defaultPassword.isInUse(),
+      default_password: defaultPassword.isInUse,
       first_run: await ctx.firstRun.isOpen(),
       pricing_link: options.get("PricingLink"),
       docs_link: options.get("DocsLink"),

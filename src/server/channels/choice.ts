@@ -33,12 +33,7 @@ export function choose<C extends Choosable>(
   choice: Choice,
   listener?: Listener<C>,
 ): C | undefined {
-  const [only] = candidates;
   const { tried, full, conversation } = choice;
-  if (candidates.length === 1 && only !== undefined && tried.size === 0 && full === undefined) {
-    listener?.(only, "chosen", 1);
-    return only;
-  }
   const left = candidates.filter(({ id }) => !tried.has(id) && full?.has(id) !== true);
   const closed = left.filter((candidate) => choice.isOpen?.(candidate.id) !== true);
   const able = closed.length > 0 ? closed : left;

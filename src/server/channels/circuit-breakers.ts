@@ -31,15 +31,11 @@ export type Permit = number;
 export class CircuitBreakers {
   /** Model → channel id → circuit. A circuit exists from its first failure until the channel is found healthy. */
   readonly #circuits = new Map<string, Map<number, Circuit>>();
-  #size = 0;
+  /** How many circuits there are; 0 = nothing is known of any channel: all are healthy. Written here alone; a field, since every call reads it. */
+  size = 0;
   /** The last permit that an opening took, of all circuits. */
   #permits: Permit = 0;
   #sweepAt = SWEEP_AT;
-
-  /** Nothing is known of any channel: all are healthy. */
-  get isEmpty(): boolean {
-    return this.#size === 0;
-  }
 
   /** Whether a channel's circuit is open for this model now; undefined = no circuit is. */
   openFor(model: string, now: number): ((channelId: number) => boolean) | undefined {
@@ -80,18 +76,18 @@ export class CircuitBreakers {
   #circuit(channelId: number, model: string, now: number): Circuit {
     const known = this.#circuits.get(model)?.get(channelId);
     if (known !== undefined) return known;
-    if (this.#size >= this.#sweepAt) this.#sweep(now);
+    if (this.size >= this.#sweepAt) this.#sweep(now);
     const circuit = new Circuit(() => ++this.#permits);
     const circuits = this.#circuits.get(model) ?? new Map<number, Circuit>();
     this.#circuits.set(model, circuits.set(channelId, circuit));
-    this.#size += 1;
+    this.size += 1;
     return circuit;
   }
 
   #drop(channelId: number, model: string): void {
     const circuits = this.#circuits.get(model);
     if (circuits?.delete(channelId) !== true) return;
-    this.#size -= 1;
+    this.size -= 1;
     if (circuits.size === 0) this.#circuits.delete(model);
   }
 
@@ -99,7 +95,7 @@ export class CircuitBreakers {
     for (const [model, circuits] of this.#circuits) {
       for (const [channelId, circuit] of circuits) if (circuit.isForgotten(now)) this.#drop(channelId, model);
     }
-    this.#sweepAt = Math.max(SWEEP_AT, 2 * this.#size);
+    this.#sweepAt = Math.max(SWEEP_AT, 2 * this.size);
   }
 }
 

@@ -78,7 +78,7 @@ export function createHealth(parts: HealthParts): Health {
 
   return {
     // Nearly always all channels are healthy: then not even the clock is read.
-    calling: (channelId, model) => (circuits.isEmpty ? 0 : circuits.calling(channelId, model, clock.now())),
+    calling: (id, model) => (circuits.size === 0 ? 0 : circuits.calling(id, model, clock.now())),
     failed(channelId, model, fault, permit) {
       if (fault.blame === "none" || fault.blame === "proxy") {
         circuits.ended(channelId, model, permit);
@@ -117,7 +117,7 @@ export function createHealth(parts: HealthParts): Health {
     },
     answered(channelId, model, permit) {
       if (refusals.size > 0) refusals.delete(channelId);
-      if (!circuits.isEmpty) circuits.answered(channelId, model, permit, clock.now());
+      if (circuits.size > 0) circuits.answered(channelId, model, permit, clock.now());
     },
     restOf(channel, model) {
       const now = clock.now();
@@ -128,7 +128,7 @@ export function createHealth(parts: HealthParts): Health {
       return channel.keys?.isResting(model, now) === true ? { what: "keys", untilMs: 0 } : undefined;
     },
     openCircuits(model) {
-      const isOpen = circuits.isEmpty ? undefined : circuits.openFor(model, clock.now());
+      const isOpen = circuits.size === 0 ? undefined : circuits.openFor(model, clock.now());
       const isResting = egress.restingProxies();
       if (isResting === undefined && !candidates.hasRings()) return isOpen;
       const now = clock.now();

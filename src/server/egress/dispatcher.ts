@@ -27,6 +27,8 @@ export interface Egress {
   isReuseStopped(owner: string): boolean;
   /** The targets with this owner have changed, or are gone: their connections end. undefined = all owners. */
   forget(owner: string | undefined): void;
+  /** Sets the proxy of all targets that have none of their own, "" = none; connections that rest end. */
+  setProxyForAll(proxy: string): void;
   /** The address policy, for connections that are not HTTP. */
   readonly policy: Policy;
   /** Ends all connections except WebSockets, which their openers close. */
@@ -40,8 +42,6 @@ export interface EgressOptions {
   readonly proxyAllow?: readonly EgressRule[] | undefined;
   /** Ports of this process's listeners; no call may relay to itself. */
   readonly ownPorts?: readonly number[];
-  /** The proxy of all targets that have none of their own. */
-  readonly proxyForAll?: (() => string) | undefined;
   /** The proxies of the environment; undefined = it is not asked. */
   readonly proxyEnvironment?: ProxyEnvironment | undefined;
   readonly proxyBreaker?: ProxyBreaker | undefined;
@@ -61,15 +61,16 @@ export const NO_BREAKER: ProxyBreaker = {
   ended: () => undefined,
   failed: () => undefined,
   openFor: () => undefined,
+  size: 0,
 };
 
 /** Creates the egress of a process. */
 export function createEgress(options: EgressOptions): Egress {
-  const { allow, proxyAllow = [], ownPorts = [], proxyForAll = () => "", proxyEnvironment } = options;
+  const { allow, proxyAllow = [], ownPorts = [], proxyEnvironment } = options;
   const { proxyBreaker: breaker = NO_BREAKER, now = systemClock.now } = options;
   const health = new ProxyHealth({ breaker, now });
   const environment = proxyEnvironment && readEnvironment(proxyEnvironment);
-  const exits = new Exits({ allow, proxyAllow, ownPorts, proxyForAll, environment, health });
+  const exits = new Exits({ allow, proxyAllow, ownPorts, environment, health });
   const connector = new Connector();
   const pool = new ConnectionPool({
     connector,
@@ -103,13 +104,17 @@ export function createEgress(options: EgressOptions): Egress {
     judge: (text, loopbackPort) => judgeUrl(text, exits.policyFor(loopbackPort)),
     refusalOfProxy: (text) => refusalOfProxy(text, exits.proxyPolicy),
     restingProxies() {
-      const isOpen = breaker.openFor(NO_MODEL, now());
+      const isOpen = breaker.size === 0 ? undefined : breaker.openFor(NO_MODEL, now());
       return isOpen && ((route, origin) => isOpen(health.idOf(exits.nameOf(route, origin))));
     },
     isReuseStopped: (owner) => pool.isReuseStopped(owner),
     forget(owner) {
       exits.forget(owner);
       pool.closeIdle((exit) => owner === undefined || exit.owner === owner);
+    },
+    setProxyForAll(proxy) {
+      exits.setProxyForAll(proxy);
+      pool.closeIdle(() => true);
     },
     policy: exits.policyFor(undefined),
     close() {

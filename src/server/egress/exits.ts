@@ -30,8 +30,6 @@ export interface ExitsParts {
   /** EGRESS_PROXY_ALLOW: for proxies alone, besides EGRESS_ALLOW. */
   readonly proxyAllow: readonly EgressRule[];
   readonly ownPorts: readonly number[];
-  /** The option for all targets: "" = says nothing. */
-  readonly proxyForAll: () => string;
   /** undefined = the environment is not asked. */
   readonly environment: EnvironmentProxies | undefined;
   readonly health: ProxyHealth;
@@ -50,15 +48,12 @@ const DIRECT: ProxyReading = { kind: "direct" };
 const ORIGINS_PER_ROUTE = 50;
 const SWEEP_AT = 1_000;
 
-interface Known {
-  readonly forAll: string;
-  readonly exits: Map<string, Exit>;
-}
-
 export class Exits {
   readonly #parts: ExitsParts;
   readonly #byName = new Map<string, Exit>();
-  readonly #byRoute = new WeakMap<Route, Known>();
+  #byRoute = new WeakMap<Route, Map<string, Exit>>();
+  /** The proxy of targets that name none; "" = there is none. */
+  #proxyForAll = "";
   readonly #policies = new Map<number | undefined, Policy>();
   readonly #publicPolicy: Policy;
   readonly #proxyPolicy: Policy;
@@ -86,16 +81,15 @@ export class Exits {
   exitFor({ origin, route = PLAIN, publicOnly }: Destination): Exit {
     // Addresses of callers are any number, and two callers never share a connection to one.
     if (publicOnly === true) return this.#make(route, this.#proxyFor(route, origin), true);
-    const forAll = this.#parts.proxyForAll();
     let known = this.#byRoute.get(route);
-    if (known === undefined || known.forAll !== forAll || known.exits.size >= ORIGINS_PER_ROUTE) {
-      known = { forAll, exits: new Map() };
+    if (known === undefined || known.size >= ORIGINS_PER_ROUTE) {
+      known = new Map();
       this.#byRoute.set(route, known);
     }
-    const found = known.exits.get(origin);
+    const found = known.get(origin);
     if (found !== undefined && !found.isForgotten) return found;
     const exit = this.#intern(this.#make(route, this.#proxyFor(route, origin), false));
-    known.exits.set(origin, exit);
+    known.set(origin, exit);
     return exit;
   }
 
@@ -110,6 +104,13 @@ export class Exits {
     if (reading.kind === "unreadable")
       throw new FaultError(proxyFailure("proxy_unreachable", "the proxy setting cannot be read"));
     return reading.kind === "proxy" ? reading.proxy : undefined;
+  }
+
+  /** Sets the proxy of targets that name none; "" = none. */
+  setProxyForAll(proxy: string): void {
+    this.#proxyForAll = proxy;
+    this.#byRoute = new WeakMap();
+    this.forget(undefined);
   }
 
   /** The targets of an owner, or all, have changed: their connections are not used again. */
@@ -136,9 +137,8 @@ export class Exits {
     // Behind a proxy for all, this machine would become the proxy's own.
     const url = new URL(origin);
     if (isLoopbackHost(url.hostname.replace(/^\[|\]$/g, ""))) return DIRECT;
-    const { environment, proxyForAll } = this.#parts;
-    const text = proxyForAll();
-    const forAll = text === "" ? undefined : readProxy(text);
+    const { environment } = this.#parts;
+    const forAll = this.#proxyForAll === "" ? undefined : readProxy(this.#proxyForAll);
     if (forAll !== undefined && forAll.kind !== "inherit") return forAll;
     return environment === undefined ? DIRECT : environmentProxy(environment, url);
   }

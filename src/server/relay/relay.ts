@@ -36,7 +36,7 @@ import { createRealtime, type Realtime } from "./realtime/realtime.ts";
 import type { RealtimeTimes } from "./realtime/session.ts";
 import { lastWord, newRequestState, type RequestState } from "./routing/failover.ts";
 import { servedMember } from "./routing/groups.ts";
-import { findCandidates } from "./routing/select.ts";
+import { findCandidates } from "./routing/next-channel.ts";
 import { limitTime, serve, serveInGroups } from "./serve.ts";
 import { createServices, type Services } from "./services.ts";
 import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
@@ -181,8 +181,7 @@ async function relay(
     // Always awaited: meanwhile a body that came with its head is parsed, and needs no listeners.
     const caller = await services.authenticator.authenticate(state.offers, address);
     state.caller = caller;
-    const entered = services.limits.begin(caller, address);
-    state.freeSlot = entered instanceof Promise ? await entered : entered;
+    if (!services.limits.isOff) state.freeSlot = await services.limits.begin(caller, address);
     const body = services.readBody(req, response);
     const read = readAsked(req, routed, body instanceof Promise ? await body : body);
     const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);

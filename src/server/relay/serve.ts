@@ -11,7 +11,7 @@ import { LocalError, localErrors } from "./http/local-errors.ts";
 import { limitedAccount, passLimits } from "./pass-limits.ts";
 import { type Admitted, failOver, type RequestState } from "./routing/failover.ts";
 import { inEachGroup } from "./routing/groups.ts";
-import { findCandidates, raisedBy } from "./routing/select.ts";
+import { findCandidates, raisedBy } from "./routing/next-channel.ts";
 import type { Services } from "./services.ts";
 import type { IncomingRequest } from "./text/incoming.ts";
 

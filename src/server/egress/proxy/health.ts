@@ -5,6 +5,8 @@ import type { ProxyServer } from "./address.ts";
 
 /** The circuit breaker of channels serves proxies too: the proxy's number as channel, and no model. */
 export interface ProxyBreaker {
+  /** How many proxies failed lately. */
+  readonly size: number;
   calling(id: number, model: string, now: number): number;
   answered(id: number, model: string, permit: number, now: number): void;
   ended(id: number, model: string, permit: number): void;

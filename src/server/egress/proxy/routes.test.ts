@@ -9,14 +9,15 @@ import { readEnvironment } from "./environment.ts";
 import { ProxyHealth } from "./health.ts";
 
 function exitsFor(forAll: string, environment?: Config["proxyEnvironment"]): Exits {
-  return new Exits({
+  const exits = new Exits({
     allow: [],
     proxyAllow: [],
     ownPorts: [],
-    proxyForAll: () => forAll,
     environment: environment && readEnvironment(environment),
     health: new ProxyHealth({ breaker: NO_BREAKER, now: () => 0 }),
   });
+  exits.setProxyForAll(forAll);
+  return exits;
 }
 
 /** The proxy by which a destination is reached, `direct`, or the fault. */
@@ -73,14 +74,11 @@ describe("the order", () => {
   });
 
   test("follows the option from one call to the next", () => {
-    let option = "";
-    const parts = { allow: [], proxyAllow: [], ownPorts: [], environment: undefined };
-    const health = new ProxyHealth({ breaker: NO_BREAKER, now: () => 0 });
-    const exits = new Exits({ ...parts, health, proxyForAll: () => option });
+    const exits = exitsFor("");
     const route = { owner: "o", proxies: [""] };
     const wayNow = () => exits.exitFor({ origin: "https://a.example", route }).path?.proxy.host;
     expect(wayNow()).toBeUndefined();
-    option = "http://option:1";
+    exits.setProxyForAll("http://option:1");
     expect(wayNow()).toBe("option");
   });
 });

@@ -10,6 +10,8 @@ import type { Caller } from "./admit.ts";
  * costs a query to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
  */
 export interface RelayLimits {
+  /** No limit is set: nothing has to begin. A field, since every call reads it. */
+  readonly isOff: boolean;
   /** Counts a call that begins; the returned function ends it. Throws: LocalError 429. */
   begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): Leave | Promise<Leave>;
 }
@@ -29,7 +31,7 @@ function nothing(): void {
 }
 
 export function createRelayLimits(parts: {
-  readonly options: Pick<Options, "get">;
+  readonly options: Pick<Options, "get" | "onChange">;
   readonly limits: Pick<Limits, "check" | "hold">;
 }): RelayLimits {
   const { options, limits } = parts;
@@ -74,8 +76,9 @@ export function createRelayLimits(parts: {
     return LIMIT_OPTIONS.every((option) => options.get(option) === 0);
   }
 
-  return {
-    begin(caller, address) {
+  const relayLimits = {
+    isOff: isUnlimited(),
+    begin(caller: Pick<Caller, "tokenId" | "userId">, address: string) {
       if (isUnlimited()) return nothing;
       const token = String(caller.tokenId);
       const user = String(caller.userId);
@@ -94,4 +97,8 @@ export function createRelayLimits(parts: {
       return enter(running, begun, address);
     },
   };
+  options.onChange(() => {
+    relayLimits.isOff = isUnlimited();
+  });
+  return relayLimits;
 }

@@ -26,7 +26,7 @@ import {
   report,
 } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
-import { findCandidates } from "#server/relay/routing/select.ts";
+import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";

@@ -1,14 +1,96 @@
-// Which channel, and which of its keys, a request calls next: what it has tried, which limits have no room, and whether it waits for some.
+// Which channels may serve a request (requirements W8.4), and which of them, and of its keys, it calls next: what it has tried, which limits have
+// no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
+import { ChannelStatus } from "#contract/channel.ts";
+import type { Candidates } from "#server/channels/candidates.ts";
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
-import { choose } from "#server/channels/choice.ts";
+import { type Choice, choose } from "#server/channels/choice.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
 import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Queues, Ticket } from "./queues.ts";
-import { type Serving, stillServing } from "./select.ts";
+
+/** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
+export function findCandidates(
+  candidates: Pick<Candidates, "byId" | "find" | "pending">,
+  caller: Caller,
+  asked: AskedModel,
+): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
+  const { model } = asked;
+  if (caller.models?.has(model) === false) throw unserved(asked, localErrors.modelNotAllowed(model));
+  const { pending } = candidates;
+  return pending === undefined
+    ? servingNow(candidates, caller, asked)
+    : pending.then(() => servingNow(candidates, caller, asked));
+}
+
+/** The request with the most output that a rule of its channels may ask for: what is set aside follows (requirements C35). */
+export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingRequest): IncomingRequest {
+  const { maxTokens } = incoming;
+  if (maxTokens === undefined || maxTokens === 0) return incoming;
+  let most = maxTokens;
+  for (const { rewrite } of candidates)
+    if (rewrite !== undefined && rewrite.raisesTo > most) most = rewrite.raisesTo;
+  return most === maxTokens ? incoming : { ...incoming, maxTokens: most };
+}
+
+type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
+
+/** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
+function unserved(
+  { model, isModelDefault }: AskedModel,
+  fault: RelayFault,
+  Kind: typeof LocalError = LocalError,
+): LocalError {
+  return new Kind(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
+}
+
+function servingNow(
+  candidates: Pick<Candidates, "byId" | "find">,
+  caller: Caller,
+  asked: AskedModel,
+): readonly LiveChannel[] {
+  const { model } = asked;
+  if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
+  const found = candidates.find(caller.group, model);
+  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
+  return found;
+}
+
+function pinned(channel: LiveChannel | undefined, caller: Caller, model: string): LiveChannel {
+  if (!caller.isAdmin) throw new LocalError(localErrors.pinNotAllowed());
+  if (channel === undefined || !/^\d+$/.test(caller.pin ?? ""))
+    throw new LocalError(localErrors.pinInvalid());
+  if (channel.status !== ChannelStatus.enabled) throw new LocalError(localErrors.pinDisabled());
+  if (!channel.models.has(model) && !channel.mapping.has(model))
+    throw new LocalError(localErrors.pinWithoutModel(model));
+  return channel;
+}
+
+/** What a request may be served by. */
+export interface Serving {
+  readonly caller: Caller;
+  readonly model: string;
+  readonly candidates: readonly LiveChannel[];
+}
+
+/** The channels of a request that still serve it, as they are now: calls and pauses take minutes. */
+export function stillServing(
+  candidates: Pick<Candidates, "find">,
+  { caller, model, candidates: found }: Serving,
+): readonly LiveChannel[] {
+  // The first call is made at once.
+  if (caller.pin !== undefined) return found;
+  const now = candidates.find(caller.group, model);
+  // The snapshot has not been rebuilt.
+  if (now === found) return found;
+  const ids = new Set(found.map(({ id }) => id));
+  return now.filter(({ id }) => ids.has(id));
+}
 
 export interface NextServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "clock">;
@@ -72,9 +154,7 @@ export class NextChannel {
     const { queues } = this.#tools;
     const { caller, model } = this.#wanted;
     const name = `${caller.group} ${model}`;
-    let ticket: Ticket | undefined;
-    // Whoever comes later does not overtake.
-    if (queues.hasWaiting(name)) ticket = queues.join(name);
+    let ticket = this.#behind(name);
     const deadlineMs = this.#tools.ctx.clock.now() + this.#waitMs();
     try {
       for (;;) {
@@ -88,6 +168,12 @@ export class NextChannel {
     } finally {
       ticket?.leave();
     }
+  }
+
+  /** A place behind the calls that wait, if any do: whoever comes later does not overtake. */
+  #behind(name: string): Ticket | undefined {
+    const { queues } = this.#tools;
+    return queues.count > 0 && queues.hasWaiting(name) ? queues.join(name) : undefined;
   }
 
   /** Notes a failed call. */
@@ -129,7 +215,7 @@ export class NextChannel {
     for (;;) {
       const channel = this.#pick();
       if (channel === undefined) return undefined;
-      if (!gate.isLimited(channel)) {
+      if (!mayBeLimited(channel) || !gate.isLimited(channel)) {
         if (this.#hasEntered) await demand.hold([]);
         return { channel, entry: undefined };
       }
@@ -149,19 +235,24 @@ export class NextChannel {
     const serving = leftOf(stillServing(ctx.candidates, wanted), wanted, isOpen);
     for (;;) {
       const again = this.#keys.again(serving, wanted, ctx.clock.now());
-      const full = this.#full.size === 0 ? undefined : this.#full;
-      const { conversation } = wanted;
-      const choice = { tried: this.#tried, full, random: Math.random(), conversation, isOpen };
-      const channel = again ?? choose(serving, choice);
+      const channel = again ?? this.#choose(serving, isOpen);
       if (channel === undefined) return undefined;
       const chosen = again ?? this.#keys.choose(channel, wanted, ctx.clock.now());
       if (chosen === undefined) this.#noKey(channel);
       else {
-        const known = gate.fullNow(chosen);
+        const known = mayBeLimited(chosen) ? gate.fullNow(chosen) : undefined;
         if (known === undefined) return chosen;
         this.#noteFull(chosen, known);
       }
     }
+  }
+
+  #choose(serving: readonly LiveChannel[], isOpen: Choice["isOpen"]): LiveChannel | undefined {
+    const full = this.#full.size === 0 ? undefined : this.#full;
+    // Of one channel there is no choice.
+    if (serving.length === 1 && this.#tried.size === 0 && full === undefined) return serving[0];
+    const { conversation } = this.#wanted;
+    return choose(serving, { tried: this.#tried, full, random: Math.random(), conversation, isOpen });
   }
 
   /** None of its keys is left, or has room. */
@@ -178,6 +269,11 @@ export class NextChannel {
       this.#full = new Set(this.#full).add(channel.id);
     }
   }
+}
+
+/** Nearly no channel has limits. */
+function mayBeLimited({ limits, keyLimits }: LiveChannel): boolean {
+  return limits !== undefined || keyLimits !== undefined;
 }
 
 /** Where another group comes after this one, channels that are left alone are none: it is passed over. */
