@@ -108,6 +108,9 @@ export const AUDIT_ACTIONS = {
   "login_provider.update": "编辑登录服务",
   "login_provider.delete": "删除登录服务",
   "login_provider.test": "测试登录服务",
+  "mail_domain.create": "添加邮箱域名",
+  "mail_domain.update": "编辑邮箱域名",
+  "mail_domain.delete": "删除邮箱域名",
   "alert.create": "创建通知对象",
   "alert.update": "编辑通知对象",
   "alert.delete": "删除通知对象",
@@ -136,6 +139,7 @@ export const AUDIT_RESOURCES = {
   group: "分组",
   price: "价格",
   login_provider: "登录服务",
+  mail_domain: "邮箱域名",
   alert: "通知",
   log: "日志",
 } as const;

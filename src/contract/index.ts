@@ -13,6 +13,7 @@ import { invitationApi } from "./invitation.ts";
 import { keySearchApi } from "./key-search.ts";
 import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
+import { mailDomainApi } from "./mail-domain.ts";
 import { oauthApi } from "./oauth.ts";
 import { optionApi } from "./option.ts";
 import { partnerApi } from "./partner.ts";
@@ -42,6 +43,7 @@ export const api = {
   oauth: oauthApi,
   signOn: signOnApi,
   loginProvider: loginProviderApi,
+  mailDomain: mailDomainApi,
   factor: factorApi,
   verify: verifyApi,
   session: sessionApi,

@@ -23,6 +23,7 @@ const TAGS: Readonly<Record<string, string>> = {
   oauth: "第三方登录",
   signOn: "第三方登录",
   loginProvider: "登录服务",
+  mailDomain: "邮箱域名",
   factor: "两步验证",
   verify: "再次验证",
   session: "登录会话",

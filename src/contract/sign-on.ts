@@ -3,6 +3,8 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { LoginUser } from "./factor.ts";
+import { MailDomain } from "./mail-domain.ts";
+import { GivenTeamRole } from "./team-role.ts";
 import { IdParams, Nothing, query, rowsOf } from "./wire.ts";
 
 export const PROVIDER_KINDS = ["oidc", "oauth2", "feishu", "dingtalk", "wecom"] as const;
@@ -10,15 +12,6 @@ export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
 /** Ends of paths below /oauth and /api/oauth that are ours, or the family's. */
 const RESERVED_SLUGS: readonly string[] = ["state", "github", "wechat", "email", "bind", "identity"];
-
-/** Hosts of mail that anybody can have an address at: no domain of an organisation. */
-const PUBLIC_HOSTS: ReadonlySet<string> = new Set(
-  (
-    "126.com 139.com 163.com 188.com 189.cn aliyun.com foxmail.com gmail.com googlemail.com gmx.com gmx.de hotmail.com icloud.com " +
-    "live.com mail.com mail.ru me.com msn.com naver.com outlook.com proton.me protonmail.com qq.com sina.cn sina.com sohu.com " +
-    "tom.com vip.qq.com vip.163.com yahoo.com yandex.com yandex.ru yeah.net zoho.com"
-  ).split(" "),
-);
 
 function isWebAddress(text: string): boolean {
   return /^https?:\/\/[\w[][^\s#]*$/i.test(text);
@@ -39,20 +32,21 @@ const Path = z
   .regex(/^$|^[^.\s]+(\.[^.\s]+)*$/, "字段路径须为以点分隔的名称")
   .default("");
 
-const Domain = z
-  .string()
-  .trim()
-  .toLowerCase()
-  .max(190, "域名过长")
-  .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "邮箱域名格式不正确")
-  .refine((domain) => !PUBLIC_HOSTS.has(domain), "公共邮箱的域名不能作为单位的域名");
-
-/** Whoever has the value in this claim, or in the list that it is, gets the group. The first rule that fits counts. */
-const Rule = z.object({
-  path: Path.refine((path) => path !== "", "请输入字段路径"),
-  value: z.string().trim().min(1, "请输入字段的值").max(200, "字段的值最多 200 个字符"),
-  group: z.string().trim().min(1, "请选择分组").max(32, "分组名称过长"),
-});
+/**
+ * Whoever has the value in this claim, or in the list that it is, gets the group, or is in the team. Of groups the first rule that fits
+ * counts, of each team its first.
+ */
+export const Rule = z
+  .object({
+    path: Path.refine((path) => path !== "", "请输入字段路径"),
+    value: z.string().trim().min(1, "请输入字段的值").max(200, "字段的值最多 200 个字符"),
+    /** "" = none. */
+    group: z.string().trim().max(32, "分组名称过长").default(""),
+    /** 0 = none. */
+    team_id: z.int().min(0).default(0),
+    team_role: GivenTeamRole.default("member"),
+  })
+  .refine(({ group, team_id }) => (group === "") !== (team_id === 0), "每条规则须给出一个分组或一个团队");
 export type Rule = z.output<typeof Rule>;
 
 /** What a provider needs that is no secret. Fields of the other kind are "". */
@@ -79,7 +73,7 @@ export const ProviderSettings = z.object({
     .regex(/^\d{0,12}$/, "应用 ID 须为数字")
     .default(""),
   /** Domains that the provider may speak for: an address elsewhere counts as not proved. */
-  mail_domains: z.array(Domain).max(20, "最多 20 个域名").default([]),
+  mail_domains: z.array(MailDomain).max(20, "最多 20 个域名").default([]),
   /** Who gets a new account: nobody, whoever may register, or, while registration is closed, addresses of the domains and people of the companies. */
   sign_up: z.enum(["never", "open", "domain"]).default("open"),
   /** An ordinary account with this proved address is taken over without being asked. */

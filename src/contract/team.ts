@@ -4,7 +4,7 @@ import { endpoint } from "./endpoint.ts";
 import { Limit, LimitDraft } from "./limit.ts";
 import { LogEntry, SelfLogFilter } from "./log.ts";
 import { isOneLine, isSeen } from "./name.ts";
-import { TEAM_ROLES } from "./team-words.ts";
+import { GivenTeamRole as GivenRole, TeamRoleName as Role } from "./team-role.ts";
 import { UsageQuery, UsageReport } from "./usage.ts";
 import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
 
@@ -14,10 +14,6 @@ const TeamName = z
   .min(1, "请输入团队名称")
   .max(30, "团队名称最多 30 个字符")
   .refine((text) => isSeen(text) && isOneLine(text), "团队名称不能有不可见的字符");
-
-const Role = z.enum(TEAM_ROLES);
-/** There is one owner, who hands the team over himself. */
-const GivenRole = Role.exclude(["owner"]);
 
 const Amount = Quota.min(1, "额度须大于 0").max(Number.MAX_SAFE_INTEGER, "额度过大");
 

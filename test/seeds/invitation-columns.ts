@@ -1,7 +1,9 @@
-// The columns of invitations, kept equal to sign-on-tables.ts by the compiler.
+// The columns of invitations and domains of mail, kept equal to sign-on-tables.ts by the compiler.
 import type { SignOnTables } from "#server/store/sign-on-tables.ts";
 
-type Columns = { invitations: { [Column in keyof SignOnTables["invitations"]]: true } };
+type Columns = {
+  [Table in "invitations" | "mail_domains"]: { [Column in keyof SignOnTables[Table]]: true };
+};
 
 export const invitationColumns: Columns = {
   invitations: {
@@ -17,4 +19,5 @@ export const invitationColumns: Columns = {
     expires_at: true,
     revoked_at: true,
   },
+  mail_domains: { id: true, domain: true, group: true, team_id: true, team_role: true, created_at: true },
 };

@@ -211,6 +211,10 @@ const ROUTES: Readonly<Record<Level, string>> = {
     PUT /api/login_provider/:id
     DELETE /api/login_provider/:id
     POST /api/login_provider/:id/test
+    GET /api/mail_domain
+    POST /api/mail_domain
+    PUT /api/mail_domain/:id
+    DELETE /api/mail_domain/:id
     POST /api/channel/:id/keys/export
     POST /api/token/forget
     POST /api/group/rename

@@ -37,6 +37,11 @@ async function invited({ app }: FuzzWorld): Promise<{ id: number; code: string }
   return (await app.call(asRoot, "POST", "/api/invitation/", {})).data;
 }
 
+async function named({ app }: FuzzWorld): Promise<number> {
+  const body = { domain: `${freshSlug()}.example`, group: "vip" };
+  return (await app.call(asRoot, "POST", "/api/mail_domain", body)).data.id;
+}
+
 export function signOnRecipes(set: SetOptions): Readonly<Record<string, Recipe>> {
   async function fresh(world: FuzzWorld): Promise<{ id: number; slug: string; name: string }> {
     await set(world, { ServerAddress: SERVER, RegisterEnabled: "true" });
@@ -57,6 +62,12 @@ export function signOnRecipes(set: SetOptions): Readonly<Record<string, Recipe>>
     "POST /api/invitation/": () => ({ body: { group: "vip", quota: 5, max_uses: 2 } }),
     "DELETE /api/invitation/:id": async (world) => ({ path: `/api/invitation/${(await invited(world)).id}` }),
     "POST /api/invitation/look": async (world) => ({ body: { code: (await invited(world)).code } }),
+    "POST /api/mail_domain": () => ({ body: { domain: `${freshSlug()}.example`, group: "vip" } }),
+    "PUT /api/mail_domain/:id": async (world) => ({
+      path: `/api/mail_domain/${await named(world)}`,
+      body: { domain: `${freshSlug()}.example`, group: "svip" },
+    }),
+    "DELETE /api/mail_domain/:id": async (world) => ({ path: `/api/mail_domain/${await named(world)}` }),
     "POST /api/oauth/:slug/begin": async (world) => ({
       path: `/api/oauth/${(await fresh(world)).slug}/begin`,
       body: {},

@@ -7,7 +7,14 @@ type Columns = {
 
 export const teamColumns: Columns = {
   teams: { id: true, name: true, wallet_id: true, heir_id: true, created_at: true, closed_at: true },
-  team_members: { id: true, team_id: true, user_id: true, role: true, joined_at: true },
+  team_members: {
+    id: true,
+    team_id: true,
+    user_id: true,
+    role: true,
+    joined_at: true,
+    provider_id: true,
+  },
   team_invitations: {
     id: true,
     team_id: true,

@@ -95,6 +95,8 @@ export const adminPages: readonly string[] = [
   "/alert/add",
   "/login-provider",
   "/login-provider/add",
+  "/mail-domain",
+  "/mail-domain/add",
   "/staff",
   "/staff/add",
 ];

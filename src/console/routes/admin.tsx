@@ -206,4 +206,18 @@ export const adminPages: readonly PageRow[] = [
     parent: "/login-provider",
     load: async () => (await import("#console/pages/sign-on/form.tsx")).LoginProviderFormPage,
   }),
+  {
+    path: "/mail-domain",
+    title: "邮箱域名",
+    access: "admin",
+    permission: "provider.read",
+    parent: "/login-provider",
+    load: async () => (await import("#console/pages/mail-domain/list.tsx")).MailDomainsPage,
+  },
+  ...formPages("邮箱域名", {
+    access: "admin",
+    permission: "provider.write",
+    parent: "/mail-domain",
+    load: async () => (await import("#console/pages/mail-domain/form.tsx")).MailDomainFormPage,
+  }),
 ];

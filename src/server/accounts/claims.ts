@@ -40,18 +40,41 @@ function textsOf(value: unknown): readonly string[] {
   return typeof value === "string" ? [value] : [];
 }
 
+/** Whether a rule fits; undefined = its claim is absent, or of another form than a text or a list: that says nothing (requirements I46). */
+function fits({ path, value }: Rule, sources: readonly Claims[]): boolean | undefined {
+  const told = sources.map((claims) => claimAt(claims, path)).find((one) => one !== undefined);
+  const texts = textsOf(told);
+  if (texts.includes(value)) return true;
+  return typeof told === "string" || Array.isArray(told) ? false : undefined;
+}
+
 /**
  * The group that the rules give: of the first that fits; "" = the claims that rules look at are there and none fits. Undefined = these
  * claims are absent, which says nothing (requirements I46). What the ID token says counts before what the profile says.
  */
 export function groupOf(rules: readonly Rule[], sources: readonly Claims[]): string | undefined {
-  let isTold = false;
-  for (const { path, value, group } of rules) {
-    const told = sources.map((claims) => claimAt(claims, path)).find((one) => one !== undefined);
-    if (told === undefined) continue;
-    if (textsOf(told).includes(value)) return group;
-    // Something of another form is no empty list.
-    isTold ||= typeof told === "string" || Array.isArray(told);
+  const judged = rules
+    .filter(({ group }) => group !== "")
+    .map((rule) => ({ group: rule.group, isFit: fits(rule, sources) }));
+  const first = judged.find(({ isFit }) => isFit);
+  if (first !== undefined) return first.group;
+  return judged.some(({ isFit }) => isFit === false) ? "" : undefined;
+}
+
+/** The teams that the rules speak of, each with the role of its first rule that fits; null = out of it. Not there = they say nothing. */
+export function teamsOf(
+  rules: readonly Rule[],
+  sources: readonly Claims[],
+): ReadonlyMap<number, Rule["team_role"] | null> {
+  const teams = new Map<number, Rule["team_role"] | null>();
+  for (const id of new Set(rules.map(({ team_id }) => team_id).filter((one) => one !== 0))) {
+    const judged = rules
+      .filter(({ team_id }) => team_id === id)
+      .map((rule) => ({ role: rule.team_role, isFit: fits(rule, sources) }));
+    const first = judged.find(({ isFit }) => isFit);
+    // As long as one of its claims is absent, nobody knows that he is out.
+    if (first !== undefined) teams.set(id, first.role);
+    else if (judged.every(({ isFit }) => isFit === false)) teams.set(id, null);
   }
-  return isTold ? "" : undefined;
+  return teams;
 }

@@ -27,13 +27,14 @@ import {
   updateUserProfile,
 } from "#server/store/users.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
-import { groupOf } from "./claims.ts";
+import { groupOf, teamsOf } from "./claims.ts";
 import { type Arrival, displayNameOf, type ExternalTools, refuseStale } from "./external.ts";
 import { isProtected } from "./factors.ts";
 import { type Provider, settingsOf } from "./login-providers.ts";
 import { isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
 import type { OutsidePerson } from "./outside-person.ts";
+import { type SeatChange, seatBy } from "./seats.ts";
 
 /** Somebody who has come back from a provider. */
 interface Vouched {
@@ -49,7 +50,7 @@ const BY_HAND = "该邮箱已有账户：请先用原来的方式登录，再在
 export async function enterThrough(
   tools: ExternalTools,
   vouched: Vouched,
-  arrival: Arrival,
+  arrival: Arrival & { readonly onSeat: (tx: Db, user: UserRow, change: SeatChange) => Promise<void> },
 ): Promise<UserRow> {
   const { provider, person } = vouched;
   const user =
@@ -61,7 +62,7 @@ export async function enterThrough(
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
   const identity = await findIdentity(tools.db, provider.id, person.subject);
   if (identity?.user_id !== user.id) throw faults.refused("该绑定刚被解除，请重新登录");
-  return noteArrival(tools, vouched, { user, identity });
+  return noteArrival(tools, vouched, { user, identity, onSeat: arrival.onSeat });
 }
 
 async function ownerOf(db: Db, { provider, person }: Vouched): Promise<UserRow | undefined> {
@@ -166,6 +167,7 @@ async function trySignUp(
     displayName: displayNameOf(vouched.person) || "SSO User",
     password: "",
     email,
+    isEmailProved: email !== "",
     githubId: "",
     wechatId: "",
     affCode,
@@ -185,25 +187,36 @@ async function trySignUp(
   }
 }
 
-/** Notes the login, and gives the group that the rules say; a group that the provider did not give is not taken back. */
+interface Noted {
+  readonly user: UserRow;
+  readonly identity: IdentityRow;
+  readonly onSeat: (tx: Db, user: UserRow, change: SeatChange) => Promise<void>;
+}
+
+/** Notes the login, and gives the group and the teams that the rules say; what the provider did not give is not taken back. */
 async function noteArrival(
   tools: ExternalTools,
   { provider, person }: Vouched,
-  { user, identity }: { user: UserRow; identity: IdentityRow },
+  { user, identity, onSeat }: Noted,
 ): Promise<UserRow> {
   const { db, clock, options, coord } = tools;
+  const seats = teamsOf(provider.settings.rules, person.sources);
   const told = groupOf(provider.settings.rules, person.sources);
   const isKnown = told !== undefined && told !== "" && Object.hasOwn(options.get("GroupRatio"), told);
   const granted = isKnown ? told : told === "" ? "" : identity.granted_group;
   const isTakenBack = told === "" && identity.granted_group !== "" && identity.granted_group === user.group;
   const group = isKnown ? told : isTakenBack ? "default" : user.group;
-  await db.transaction().execute(async (tx) => {
-    const seen = { email: person.email, granted_group: granted, last_login_at: clock.seconds() };
+  const changes = await db.transaction().execute(async (tx) => {
+    const now = clock.seconds();
+    const seen = { email: person.email, granted_group: granted, last_login_at: now };
     if (!(await noteLogin(tx, { id: identity.id, userId: user.id }, seen)))
       throw faults.refused("该绑定刚被解除，请重新登录");
     if (group !== user.group) await updateUserProfile(tx, user.id, { group });
+    const seated = await seatBy(tx, provider, { userId: user.id, told: seats, now });
+    for (const change of seated) await onSeat(tx, user, change);
+    return seated.length;
   });
-  if (group !== user.group) await coord.publish("users", String(user.id));
+  if (group !== user.group || changes > 0) await coord.publish("users", String(user.id));
   return { ...user, group };
 }
 

@@ -9,6 +9,7 @@ import { findAffOwner, setAffCode } from "#server/store/partners.ts";
 import { noteWelcomed, type SignupRow } from "#server/store/signups.ts";
 import { getUser, insertUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
+import { domainOf, type Joined, joinByDomain } from "./mail-domains.ts";
 
 /** 28 million codes: with a million users a code is free nine times in ten. */
 const TRIES = 20;
@@ -36,11 +37,13 @@ export interface NewAccount {
   /** Hash; "" = no password login. */
   readonly password: string;
   readonly email: string;
+  /** By us, or by a provider that may speak for its domain: it leads to what the domain does (requirements I65). */
+  readonly isEmailProved?: boolean;
   readonly githubId: string;
   readonly wechatId: string;
   /** The inviter's code; an unknown one counts as none. */
   readonly affCode: string;
-  /** Absent = `default`. */
+  /** Absent = that of the domain of a proved address, else `default`. */
   readonly group?: string;
   /** What its invitation brings, beside the gifts of a registration. Unit: quota. */
   readonly gift?: number;
@@ -50,7 +53,10 @@ export interface NewAccount {
 export type Condition = (tx: Db) => Promise<boolean>;
 
 /** Written last in the transaction of the insert. */
-export type AfterInsert = (tx: Db, user: { readonly id: number; readonly username: string }) => Promise<void>;
+export type AfterInsert = (
+  tx: Db,
+  user: { readonly id: number; readonly username: string; readonly joined?: Joined | undefined },
+) => Promise<void>;
 
 export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "options" | "events">;
 
@@ -69,6 +75,8 @@ export async function createAccount(
   const inviterId = inviter?.status === UserStatus.enabled ? inviter.id : 0;
   const promise = await db.transaction().execute(async (tx) => {
     if (condition && !(await condition(tx))) return undefined;
+    const domain = account.isEmailProved ? await domainOf(tx, account.email) : undefined;
+    const group = account.group ?? (domain?.group || "default");
     const userId = await insertUser(tx, {
       username: account.username,
       password: account.password,
@@ -79,7 +87,7 @@ export async function createAccount(
       github_id: account.githubId,
       wechat_id: account.wechatId,
       access_token_hash: null,
-      group: account.group ?? "default",
+      group,
       // Made below: a taken code would roll back the account.
       aff_code: "",
       inviter_id: inviterId,
@@ -87,7 +95,9 @@ export async function createAccount(
     });
     const isFirst = await noteWelcomed(tx, identityHashes(tools, account));
     const promised = await promiseSignup(tools, tx, { userId, inviterId, isFirst, gift: account.gift ?? 0 });
-    await after(tx, { id: userId, username: account.username });
+    const now = tools.clock.seconds();
+    const joined = domain && (await joinByDomain(tx, domain, { userId, group, now }));
+    await after(tx, { id: userId, username: account.username, joined });
     return promised;
   });
   if (promise) await welcome(tools, promise);

@@ -45,6 +45,7 @@ export async function register(
     displayName: username,
     password: await hashPassword(password),
     email,
+    isEmailProved: email !== "",
     githubId: "",
     wechatId: "",
     affCode: draft.aff_code,

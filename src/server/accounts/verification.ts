@@ -1,13 +1,15 @@
 // Codes that prove an e-mail address: for a registration, or to bind the address to an account (requirements W4.2, W4.3).
+import { Role } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { findUserByMailbox, updateUserProfile } from "#server/store/users.ts";
+import { findUserByMailbox, getUser, updateUserProfile } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Entry, holdEntry } from "./actors.ts";
 import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
+import { domainOf, type Joined, joinByDomain } from "./mail-domains.ts";
 import { limitMail, type Mailer } from "./mailer.ts";
 
 export type VerificationTools = Pick<
@@ -64,7 +66,7 @@ export async function bindEmail(
   tools: VerificationTools,
   entry: Entry,
   { email, code }: { email: string; code: string },
-  beside: (tx: Db) => Promise<void>,
+  beside: (tx: Db, joined: Joined | undefined) => Promise<void>,
 ): Promise<void> {
   const userId = entry.actor.id;
   const ref = codeRef(email, userId);
@@ -75,7 +77,7 @@ export async function bindEmail(
       const found = await redeemCode(tools, tx, ref, code);
       if (found === undefined) return false;
       await updateUserProfile(tx, userId, { email });
-      await beside(tx);
+      await beside(tx, await joinByAddress(tools, tx, { email, userId }));
       return true;
     });
     if (!isBound) throw codeWrong();
@@ -84,4 +86,18 @@ export async function bindEmail(
   }
   tools.events.accountBound({ userId, identity: "email" });
   await tools.coord.publish("users", String(userId));
+}
+
+/** What the domain of an address that an account has just proved brings: its group only where the account is still in `default`. */
+async function joinByAddress(
+  { clock }: VerificationTools,
+  tx: Db,
+  { email, userId }: { email: string; userId: number },
+): Promise<Joined | undefined> {
+  const domain = await domainOf(tx, email);
+  if (domain === undefined) return undefined;
+  const { group: own, role } = await getUser(tx, userId);
+  const isNew = domain.group !== "" && own === "default" && role === Role.user;
+  if (isNew) await updateUserProfile(tx, userId, { group: domain.group });
+  return joinByDomain(tx, domain, { userId, group: isNew ? domain.group : "", now: clock.seconds() });
 }

@@ -1,6 +1,7 @@
 // Writes the audit log from a handler: the actor, the act, its target, the address. Never a secret, and never what a visitor typed.
 import type { AuditAction } from "#contract/audit-actions.ts";
 import type { Actor } from "#server/accounts/actors.ts";
+import type { Joined } from "#server/accounts/mail-domains.ts";
 import type { Context } from "#server/context.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
@@ -44,6 +45,18 @@ export async function audit(ctx: Pick<Context, "clock">, tx: Db, call: ActCall, 
     address: call.address,
     request_id: call.requestId,
   });
+}
+
+/** Logs that somebody is in a team by the domain of his mail, if he is. */
+export async function auditJoin(
+  ctx: Pick<Context, "clock">,
+  tx: Db,
+  call: ActCall,
+  joined: Joined | undefined,
+): Promise<void> {
+  if (joined?.team === undefined) return;
+  const { domain, team } = joined;
+  await audit(ctx, tx, call, { action: "team.join", target: team.id, detail: { domain, role: team.role } });
 }
 
 /** The detail as JSON; `before` holds what the fields that changed were. A field that only says that it changed has no old value there. */

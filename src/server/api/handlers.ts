@@ -16,6 +16,7 @@ import { keySearch } from "./key-search.ts";
 import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
 import { log } from "./logs.ts";
+import { mailDomain } from "./mail-domains.ts";
 import { oauth } from "./oauth.ts";
 import { option } from "./options.ts";
 import { partner } from "./partner.ts";
@@ -48,6 +49,7 @@ export const handlers = {
   oauth,
   signOn,
   loginProvider,
+  mailDomain,
   factor,
   verify,
   session,

@@ -2,6 +2,7 @@
 import type { LoginProvider, loginProviderApi } from "#contract/sign-on.ts";
 import {
   checkProvider,
+  checkTeams,
   openProvider,
   providerColumns,
   redirectUrl,
@@ -35,6 +36,7 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
   async create(ctx, call) {
     const { kind, slug, ...draft } = call.body;
     checkProvider(ctx, kind, draft);
+    await checkTeams(ctx.db, draft.rules.map(teamOf));
     if (!["oidc", "oauth2"].includes(kind) && draft.secret === "") throw faults.invalid("请填写应用密钥");
     const columns = providerColumns(ctx, draft);
     const now = ctx.clock.seconds();
@@ -60,6 +62,7 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
     const { body, params } = call;
     const before = await getProvider(ctx, params.id);
     checkProvider(ctx, openProvider(ctx, before).kind, body);
+    await checkTeams(ctx.db, body.rules.map(teamOf));
     await ctx.db.transaction().execute(async (tx) => {
       await updateProvider(tx, before.id, providerColumns(ctx, body));
       const { secret, ...told } = body;
@@ -91,6 +94,8 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
     return { is_ok: problem === "", detail: problem };
   },
 };
+
+const teamOf = ({ team_id }: LoginProvider["rules"][number]) => team_id;
 
 /** Subjects of another service mean other people: those come back as strangers. */
 function isSameService(

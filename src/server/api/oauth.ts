@@ -5,7 +5,7 @@ import { beginOAuth, finishGithub } from "#server/accounts/github.ts";
 import { bindEmail } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
 import type { Db } from "#server/store/db.ts";
-import { type ActCall, audit } from "./audit-log.ts";
+import { type ActCall, audit, auditJoin } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { registering, signInBy } from "./sign-in.ts";
 
@@ -48,7 +48,10 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   },
 
   async bindEmail(ctx, call) {
-    await bindEmail(ctx, call, call.query, binding(ctx, call, "email"));
+    await bindEmail(ctx, call, call.query, async (tx, joined) => {
+      await binding(ctx, call, "email")(tx);
+      await auditJoin(ctx, tx, call, joined);
+    });
     return null;
   },
 };

@@ -8,6 +8,7 @@ import { countDevice, type DeviceMeeting, isTrustedBrowser } from "#server/accou
 import { isProtected } from "#server/accounts/factors.ts";
 import { HALF_SEC, type HalfLogin, keepHalf } from "#server/accounts/half-sessions.ts";
 import { onlyWayIn } from "#server/accounts/identities.ts";
+import type { Joined } from "#server/accounts/mail-domains.ts";
 import { isStaff } from "#server/accounts/may.ts";
 import type { SessionTraits } from "#server/accounts/sessions.ts";
 import type { Context } from "#server/context.ts";
@@ -16,7 +17,7 @@ import type { Db } from "#server/store/db.ts";
 import { countFactors, type FactorCount } from "#server/store/factors.ts";
 import { findIdentityOfUser } from "#server/store/sign-on.ts";
 import type { SeenColumns, UserRow } from "#server/store/users.ts";
-import { type ActCall, audit, unknownActor } from "./audit-log.ts";
+import { type ActCall, audit, auditJoin, unknownActor } from "./audit-log.ts";
 import type { SessionHandle } from "./call.ts";
 import { blankUser, shownRights } from "./users.ts";
 
@@ -187,13 +188,11 @@ export function registering(
   via: Via,
   more: Readonly<Record<string, unknown>> = {},
 ) {
-  return (tx: Db, user: ActCall["actor"]) =>
-    audit(
-      ctx,
-      tx,
-      { actor: user, address, requestId },
-      { action: "auth.register", target: user.id, detail: { via, ...more } },
-    );
+  return async (tx: Db, user: ActCall["actor"] & { readonly joined?: Joined | undefined }) => {
+    const own = { actor: { id: user.id, username: user.username }, address, requestId };
+    await audit(ctx, tx, own, { action: "auth.register", target: user.id, detail: { via, ...more } });
+    await auditJoin(ctx, tx, own, user.joined);
+  };
 }
 
 /** Logs a login that was refused. `known` is the account it was for; what the visitor typed is not stored. */

@@ -1,8 +1,11 @@
 // Handlers: logging in through the providers that the operator sets up, binding and unbinding their identities (requirements I40–I43).
 import type { signOnApi } from "#contract/sign-on.ts";
 import { bindIdentity, enterThrough, unbindIdentity } from "#server/accounts/identities.ts";
+import type { SeatChange } from "#server/accounts/seats.ts";
+import type { Context } from "#server/context.ts";
+import type { Db } from "#server/store/db.ts";
 import { listIdentities } from "#server/store/sign-on.ts";
-import { audit } from "./audit-log.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { attempt, registering } from "./sign-in.ts";
 
@@ -58,6 +61,7 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
         address,
         onMade: registering(ctx, call, slug),
         onAdopted: (tx, adopted) => audit(ctx, tx, { ...call, actor: adopted }, binding(adopted).act),
+        onSeat: (tx, seated, change) => auditSeat(ctx, tx, { ...call, actor: seated, slug }, change),
       });
       const { role, external_login } = user;
       const idToken = person.idToken.length > MAX_TOKEN ? "" : person.idToken;
@@ -76,3 +80,16 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
     return { data, message: "" };
   },
 };
+
+const SEAT_ACTS = { join: "team.join", role: "team.role", leave: "team.leave" } as const;
+
+/** The team sees in its own log what the provider did. */
+function auditSeat(
+  ctx: Context,
+  tx: Db,
+  call: ActCall & { readonly slug: string },
+  { teamId, kind, role, tokens }: SeatChange,
+): Promise<void> {
+  const detail = { user: call.actor.username, role, tokens, via: call.slug };
+  return audit(ctx, tx, call, { action: SEAT_ACTS[kind], target: teamId, detail });
+}

@@ -45,6 +45,7 @@ describe.each(databases)("asking again on $name", (database) => {
       [
         "DELETE /api/alert/target/:id",
         "DELETE /api/login_provider/:id",
+        "DELETE /api/mail_domain/:id",
         "DELETE /api/oauth/identity/:id",
         "DELETE /api/staff/set/:id",
         "DELETE /api/team/:id",
@@ -70,6 +71,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/invitation/",
         "POST /api/login_provider",
         "POST /api/login_provider/:id/test",
+        "POST /api/mail_domain",
         "POST /api/payment/instance",
         "POST /api/payment/manage/:no/decide",
         "POST /api/payment/manage/:no/manual",
@@ -102,6 +104,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "PUT /api/channel/",
         "PUT /api/channel/:id/keys",
         "PUT /api/login_provider/:id",
+        "PUT /api/mail_domain/:id",
         "PUT /api/option/",
         "PUT /api/payment/instance/:id",
         "PUT /api/plan/:id",

@@ -55,6 +55,7 @@ export async function renameGroup(tx: Db, renaming: Renaming) {
     .where("subject_name", "=", from)
     .executeTakeFirst();
   await tx.updateTable("identities").set({ granted_group: to }).where("granted_group", "=", from).execute();
+  await tx.updateTable("mail_domains").set({ group: to }).where("group", "=", from).execute();
   await renameInRules(tx, renaming);
   const plans = await renameInTerms(tx, renaming);
   return {

@@ -1,5 +1,6 @@
 // The tables of login providers, one interface each; see tables.ts. Times are seconds.
 import type { Generated } from "kysely";
+import type { TeamRole } from "#contract/team-words.ts";
 
 /** A service that people log in through. Kind and slug never change. */
 export interface LoginProvidersTable {
@@ -55,7 +56,21 @@ export interface InvitationsTable {
   revoked_at: number;
 }
 
+/** Whoever proves an address of this domain joins (requirements I65). */
+export interface MailDomainsTable {
+  id: Generated<number>;
+  /** In ASCII and lower case; unique. */
+  domain: string;
+  /** "" = none. */
+  group: string;
+  /** 0 = none. */
+  team_id: number;
+  team_role: TeamRole;
+  created_at: number;
+}
+
 export interface SignOnTables {
+  mail_domains: MailDomainsTable;
   invitations: InvitationsTable;
   login_providers: LoginProvidersTable;
   identities: IdentitiesTable;

@@ -22,6 +22,8 @@ export interface TeamMembersTable {
   user_id: number;
   role: TeamRole;
   joined_at: number;
+  /** The login provider that put him here, and may take him out again; 0 = people did. */
+  provider_id: Generated<number>;
 }
 
 export interface TeamInvitationsTable {

@@ -107,12 +107,12 @@ export async function insertTeam(
 /** Throws: an error that `isTaken` recognises when he is one. */
 export async function insertMember(
   tx: Db,
-  member: { teamId: number; userId: number; role: TeamRole; now: number },
+  member: { teamId: number; userId: number; role: TeamRole; now: number; providerId?: number },
 ): Promise<void> {
-  const { teamId, userId, role, now } = member;
+  const { teamId, userId, role, now, providerId = 0 } = member;
   await tx
     .insertInto("team_members")
-    .values({ team_id: teamId, user_id: userId, role, joined_at: now })
+    .values({ team_id: teamId, user_id: userId, role, joined_at: now, provider_id: providerId })
     .execute();
 }
 
@@ -138,6 +138,7 @@ const MEMBER = [
   "team_members.user_id as user_id",
   "team_members.role as role",
   "team_members.joined_at as joined_at",
+  "team_members.provider_id as provider_id",
   "users.username as username",
   "users.display_name as display_name",
   "users.status as status",
@@ -174,16 +175,16 @@ export async function countMembers(db: Db, teamIds: readonly number[]): Promise<
   return new Map(rows.map(({ team_id, total }) => [team_id, total]));
 }
 
-/** Gives a member who still has the role that was seen another one. Returns whether he had. */
+/** Gives a member who still has the role that was seen another one; from now on he is there by `providerId`, 0 = by people. Returns whether he had. */
 export async function changeRole(
   tx: Db,
   teamId: number,
-  change: { userId: number; from: TeamRole; to: TeamRole },
+  change: { userId: number; from: TeamRole; to: TeamRole; providerId?: number },
 ): Promise<boolean> {
   return changesOne(
     tx
       .updateTable("team_members")
-      .set({ role: change.to })
+      .set({ role: change.to, provider_id: change.providerId ?? 0 })
       .where("team_id", "=", teamId)
       .where("user_id", "=", change.userId)
       .where("role", "=", change.from),

@@ -10,7 +10,7 @@ const ruleLines = {
     const line = faultyLine(text);
     return line === undefined
       ? Promise.resolve()
-      : Promise.reject(new Error(`第 ${line} 行有误，应为：字段 = 值 → 分组`));
+      : Promise.reject(new Error(`第 ${line} 行有误，应为：字段 = 值 → 分组，或 字段 = 值 → #团队编号 角色`));
   },
 };
 
@@ -79,11 +79,15 @@ export function AccountFields() {
       {isChat ? null : <MailFields />}
       <Form.Item
         name="rules"
-        label="分组规则"
+        label="分组与团队规则"
         rules={[ruleLines]}
-        extra="每行一条：字段 = 值 → 分组，从上到下第一条符合的生效。字段不存在时不改变分组。"
+        extra="每行一条：字段 = 值 → 分组，或 字段 = 值 → #团队编号 角色（manager、finance、member、viewer）。分组取第一条符合的，每个团队也是；字段不存在时不改变，只收回由此给出的分组与团队。"
       >
-        <Input.TextArea rows={3} spellCheck={false} placeholder="groups = vip-users → vip" />
+        <Input.TextArea
+          rows={4}
+          spellCheck={false}
+          placeholder={"groups = vip-users → vip\ngroups = developers → #3 member"}
+        />
       </Form.Item>
     </Section>
   );

@@ -2,6 +2,7 @@
 import { query } from "#console/base/call.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
@@ -37,7 +38,12 @@ export function LoginProvidersPage() {
     <Page
       title="登录服务"
       lead="用单位自己的身份平台登录：Keycloak、Entra ID、Okta、Authentik 等，或飞书、钉钉、企业微信。登录页会出现对应的按钮。"
-      extra={<AddLink to={ADD} text="添加登录服务" />}
+      extra={
+        <>
+          <LinkButton to="/mail-domain">邮箱域名</LinkButton>
+          <AddLink to={ADD} text="添加登录服务" />
+        </>
+      }
     >
       <ResourceTable<LoginProvider>
         name="login-provider"

@@ -156,6 +156,11 @@ test("the released migrations are the ones that were released", () => {
         "653bd3739b692221e6a5584992b1ada098df68da8884f1cff4f0857f07c3b1dd",
         "653bd3739b692221e6a5584992b1ada098df68da8884f1cff4f0857f07c3b1dd",
       ],
+      [
+        "0030-mail-domains",
+        "2af43879ffeafb8446929de3c1f231b805829e185b9e757faaee1904f7913a3d",
+        "4dffa8923282d6c90a8d6020f2c9fd0fb18b96094afde19497dcc2411ed9d5cf",
+      ],
     ]
   `);
 });

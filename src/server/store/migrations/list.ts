@@ -28,6 +28,7 @@ import { payouts } from "./0026-payouts.ts";
 import { invitations } from "./0027-invitations.ts";
 import { staffSets } from "./0028-staff-sets.ts";
 import { tokenGroups } from "./0029-token-groups.ts";
+import { mailDomains } from "./0030-mail-domains.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   invitations,
   staffSets,
   tokenGroups,
+  mailDomains,
 ];
