@@ -29,7 +29,7 @@ interface ModuleGraph {
 const HEAVY =
   /[\\/]node_modules[\\/](antd|@rc-component[\\/](?!util)|@ant-design[\\/]cssinjs|dayjs|echarts|zrender)/;
 /** Pages with the light frame, and what starts the console. */
-const FOR_GUESTS = /[\\/]console[\\/](?:pages[\\/][^\\/]+|[^\\/]+)\.tsx$/;
+const FOR_GUESTS = /[\\/]console[\\/](?:pages[\\/](?:models[\\/]page|[^\\/]+)|[^\\/]+)\.tsx$/;
 
 type Trait = (id: string, graph: ModuleGraph) => boolean;
 

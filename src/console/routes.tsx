@@ -1,5 +1,6 @@
 // The table of pages. Adding a page is one row here: router, menu, guard, title and breadcrumb follow.
 import {
+  AppstoreOutlined,
   BookOutlined,
   ControlOutlined,
   DashboardOutlined,
@@ -24,6 +25,7 @@ import { adminPages } from "./routes/admin.tsx";
 import { formPages, tokenLimitPages } from "./routes/rows.ts";
 import { guestPages } from "./routes-guest.ts";
 
+const loadOpenFrame = async () => (await import("#console/ui/open-frame.tsx")).OpenFrame;
 const loadShell = async () => (await import("#console/ui/shell/shell.tsx")).Shell;
 
 /** Mostly today's calls are looked for; the bare address shows all of them (requirements B9). */
@@ -169,6 +171,14 @@ export const consolePages: readonly PageRow[] = [
     load: async () => (await import("./pages/framed/pages.tsx")).PricingPage,
   },
   {
+    path: "/models",
+    title: "模型广场",
+    access: "public",
+    isLight: true,
+    menu: { group: "工作台", label: "模型广场", icon: <AppstoreOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/models/page.tsx")).ModelsPage,
+  },
+  {
     path: "/cheap",
     title: "特惠套餐",
     access: "public",
@@ -208,8 +218,12 @@ export const router = createBrowserRouter([
     children: [
       ...guestPages.map(routeOf),
       {
+        lazy: async () => ({ Component: await inTime(loadOpenFrame) }),
+        children: consolePages.filter(({ isLight }) => isLight === true).map(routeOf),
+      },
+      {
         lazy: async () => ({ Component: await inTime(loadShell) }),
-        children: consolePages.map(routeOf),
+        children: consolePages.filter(({ isLight }) => isLight !== true).map(routeOf),
       },
     ],
   },

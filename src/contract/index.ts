@@ -4,6 +4,7 @@ import { alertApi } from "./alert.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { booksApi } from "./books.ts";
+import { catalogueApi } from "./catalogue.ts";
 import { channelApi } from "./channel.ts";
 import { channelKeyApi } from "./channel-key.ts";
 import { factorApi, sessionApi, verifyApi } from "./factor.ts";
@@ -38,6 +39,7 @@ import { userTokenApi } from "./user-token.ts";
 
 export const api = {
   status: statusApi,
+  catalogue: catalogueApi,
   auth: authApi,
   firstRun: firstRunApi,
   oauth: oauthApi,

@@ -12,6 +12,11 @@ export function monthOf(atSec: number): string {
   return new Date((atSec + OFFSET_SEC) * 1000).toISOString().slice(0, 7);
 }
 
+/** The day that a moment lies in, `2026-10-31`. Unit: seconds. */
+export function dayOf(atSec: number): string {
+  return new Date((atSec + OFFSET_SEC) * 1000).toISOString().slice(0, 10);
+}
+
 /** When a month begins, seconds. */
 export function monthStart(month: string): number {
   return Date.parse(`${month}-01T00:00:00Z`) / 1000 - OFFSET_SEC;

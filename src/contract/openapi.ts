@@ -17,6 +17,7 @@ export type ApiTable = Readonly<Record<string, Readonly<Record<string, Endpoint>
 /** Names of the parts of the reference; a resource without one goes by its own. */
 const TAGS: Readonly<Record<string, string>> = {
   status: "公开信息",
+  catalogue: "模型广场",
   auth: "登录与注册",
   firstRun: "首次启动",
   invitation: "邀请",

@@ -67,3 +67,34 @@ export const groupTexts = z.codec(z.string().check(checkTexts), z.record(z.strin
   decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
   encode: (table) => JSON.stringify(table, null, 2),
 });
+
+const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
+
+/** A day of the calendar, `2026-12-31`. */
+function isDay(value: unknown): boolean {
+  if (typeof value !== "string" || !DAY.test(value)) return false;
+  const at = new Date(`${value}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(value);
+}
+
+/** Why a text is no table of days by model; undefined = it is one. */
+function daysFault(value: string): string | undefined {
+  const table = readTable(value);
+  if (table === undefined) return "模型停用日期不是合法的 JSON 字符串";
+  const wrong = Object.entries(table).find(([, day]) => !isDay(day));
+  if (wrong) return `模型停用日期里“${wrong[0]}”的日期须形如 2026-12-31`;
+  const repeated = repeatedName(value);
+  return repeated === undefined ? undefined : `模型停用日期里“${repeated}”出现了不止一次`;
+}
+
+const checkDays: z.core.CheckFn<string> = ({ value, issues }) => {
+  const message = daysFault(value);
+  if (message !== undefined) issues.push({ code: "custom", input: value, message });
+};
+
+/** JSON text of model → the last day it is served. */
+export const modelDays = z.codec(z.string().check(checkDays), z.record(z.string(), z.string()), {
+  // Just found to be a table of days.
+  decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
+  encode: (table) => JSON.stringify(table, null, 2),
+});

@@ -51,6 +51,8 @@ export interface PriceSheet {
 /** Prices per million that make ratio 1: $0.002 per thousand, and the same at 7 yuan to the dollar (requirements T22.1). */
 export const usd = 2;
 export const cny = 14;
+/** Prices in yuan stand for those in dollars so many times. */
+export const yuanOfDollar = cny / usd;
 /** Price of one image that makes ratio 1: 1000 quota of 500,000 to the dollar. */
 export const usdPerImage = 0.002;
 export const cnyPerImage = 0.014;

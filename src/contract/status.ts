@@ -43,6 +43,10 @@ export const Status = z.object({
   budget_time_zone: z.string().default(""),
   /** Least that a call sets aside, in LLM tokens; what it costs is by model. */
   pre_consumed_quota: z.int().default(0),
+  /** The money that prices are shown in. */
+  price_currency: z.enum(["USD", "CNY"]).default("USD"),
+  /** Guests may look at the catalogue. */
+  catalogue_open: z.boolean().default(true),
 });
 export type Status = z.output<typeof Status>;
 

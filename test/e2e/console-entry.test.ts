@@ -324,7 +324,7 @@ describe("WeChat", () => {
 
 describe("guest pages", () => {
   it("load at most 200 KB of compressed script, none of it antd", async () => {
-    for (const path of ["/login", "/register", "/reset", "/user/reset?email=a%40b.c&token=1"]) {
+    for (const path of ["/login", "/register", "/reset", "/models", "/user/reset?email=a%40b.c&token=1"]) {
       const { page, context } = await visit();
       const client = await context.newCDPSession(page);
       await client.send("Network.enable");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 const PAGES = ["/", "/login", "/register", "/reset", "/about", "/terms", "/no/such/page"] as const;
-const PUBLIC = ["推广计划", "聊天", "文档", "价格"] as const;
+const PUBLIC = ["推广计划", "聊天", "文档", "价格", "模型广场"] as const;
 let world: ConsoleWorld;
 
 beforeAll(async () => {

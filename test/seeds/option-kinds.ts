@@ -45,6 +45,18 @@ export const KINDS = {
     good: ["Asia/Shanghai", "Europe/Berlin", "UTC"],
     bad: ["", "UTC+8", "Asia/Beijing", "+08:00", "x"],
   },
+  currency: { good: ["USD", "CNY"], bad: ["", "EUR", "usd"] },
+  lastDays: {
+    good: ["{}", '{"gpt-4":"2026-12-31","a/b:c":"2028-02-29"}'],
+    bad: [
+      "",
+      "[]",
+      '{"a":"2026-02-30"}',
+      '{"a":"31.12.2026"}',
+      '{"a":1}',
+      '{"a":"2026-01-01","a":"2026-01-02"}',
+    ],
+  },
   theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
 } as const;
 
@@ -107,6 +119,9 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   ImageCompletionRatio: "ratios",
   GroupRatio: "ratios",
   UserUsableGroups: "texts",
+  PriceCurrency: "currency",
+  CatalogueForGuestsEnabled: "flag",
+  ModelLastDays: "lastDays",
   FallbackModelRatio: "maybe",
   FreeAtZeroEnabled: "flag",
   TopUpLink: "link",

@@ -8,6 +8,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/notice
     GET /api/about
     GET /api/home_page_content
+    GET /api/catalogue
     POST /api/user/register
     POST /api/user/login
     POST /api/first_run

@@ -1,6 +1,6 @@
 // The newest release on the public code host (requirements B7, "update check"). Its notes are untrusted and are shown as text.
 import { z } from "zod";
-import { isRepository } from "#contract/option.ts";
+import { isRepository } from "#contract/option-kinds.ts";
 import { readElsewhere } from "./call.ts";
 
 const Release = z.object({ tag_name: z.string(), body: z.string().nullish() });

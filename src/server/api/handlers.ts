@@ -6,6 +6,7 @@ import { audit } from "./audit.ts";
 import { auth } from "./auth.ts";
 import { books } from "./books.ts";
 import type { Handlers } from "./call.ts";
+import { catalogue } from "./catalogue.ts";
 import { channelKey } from "./channel-keys.ts";
 import { channel } from "./channels.ts";
 import { factor } from "./factors.ts";
@@ -44,6 +45,7 @@ import { verify } from "./verify.ts";
 
 export const handlers = {
   status,
+  catalogue,
   auth,
   firstRun,
   oauth,

@@ -39,6 +39,8 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       cheap_link: options.get("CheapLink"),
       budget_time_zone: options.get("BudgetTimeZone"),
       pre_consumed_quota: options.get("PreConsumedQuota"),
+      price_currency: options.get("PriceCurrency"),
+      catalogue_open: options.get("CatalogueForGuestsEnabled"),
     };
   },
 

@@ -22,6 +22,8 @@ export interface PriceBook {
    * undefined = unpriced and no fallback: refuse the call.
    */
   find(model: string, upstreamModel: string, group: string): Price | undefined;
+  /** The same for a page that shows it: that a model has no price of its own is told of calls alone. */
+  show(model: string, upstreamModel: string, group: string): Price | undefined;
 }
 
 type Table = Readonly<Record<string, number>>;
@@ -79,6 +81,7 @@ export function createPriceBook(
       if (price?.isFallback) onFallback(model);
       return price;
     },
+    show: look,
   };
 }
 

@@ -91,6 +91,10 @@ const WHOM = [
   { value: "staff", label: "管理员" },
   { value: "all", label: "所有用户" },
 ];
+const CURRENCIES = [
+  { value: "USD", label: "美元（$）" },
+  { value: "CNY", label: "人民币（¥）" },
+];
 const SECRET_HINT = "敏感信息不会发送到前端显示";
 
 function optionRule(key: OptionKey): FormRule {
@@ -171,6 +175,8 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
       );
     case "whom":
       return <Select disabled={isLocked} options={WHOM} className="tg-option-number" />;
+    case "currency":
+      return <Select disabled={isLocked} options={CURRENCIES} className="tg-option-number" />;
     case "theme":
       return <Select disabled={isLocked} options={THEMES} className="tg-option-number" />;
     default:

@@ -13,6 +13,7 @@ export type FieldKind =
   | "json"
   | "theme"
   | "whom"
+  | "currency"
   | "text";
 
 export type FieldValue = boolean | number | string | readonly string[] | null;
@@ -31,6 +32,8 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   GroupRatio: "ratio",
   FallbackModelRatio: "number",
   UserUsableGroups: "json",
+  PriceCurrency: "currency",
+  ModelLastDays: "json",
   TopUpPlans: "json",
   Notice: "html",
   HomePageContent: "html",

@@ -235,6 +235,18 @@ const operation: readonly Section[] = [
     }),
   },
   {
+    id: "catalogue",
+    title: "模型广场",
+    text: "所有人看到的模型与价格。",
+    submit: "保存模型广场设置",
+    fields: fields({
+      CatalogueForGuestsEnabled: "关闭后须登录才能查看模型与价格；访客看到的是 default 分组的价格。",
+      PriceCurrency: "模型价格以哪种货币显示，人民币按 1 美元 = 7 元换算；不影响计费。",
+      ModelLastDays:
+        '模型 → 最后可用的日期，例如 {"gpt-4": "2026-12-31"}。模型广场会提前标出，过后不再列出；不影响调用。',
+    }),
+  },
+  {
     id: "model-ratio",
     title: "模型倍率",
     text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。名称后带“>数字”的是输入超过这么多 token 时整个请求的价格。",

@@ -14,6 +14,8 @@ export interface PageRow {
   readonly access: Access;
   /** Of administrators' pages: what it takes to open one. */
   readonly permission?: Permission;
+  /** Of public pages: guests see it in the light frame, so nothing of antd is on it. */
+  readonly isLight?: true;
   readonly load: () => Promise<ComponentType>;
   /** Present = an entry of the side menu. */
   readonly menu?: {

@@ -1,0 +1,55 @@
+// Handlers: the public catalogue, models and prices of a group (requirements X05, X06). Prices are those that calls are charged by.
+import type { CatalogueModel, catalogueApi } from "#contract/catalogue.ts";
+import { abilityOf, makerOf } from "#contract/model-kinds.ts";
+import { dayOf } from "#contract/month.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { moneyOf } from "#server/money/dollars.ts";
+import type { Price } from "#server/money/price.ts";
+import type { Handlers } from "./call.ts";
+import { openGroups } from "./token-groups.ts";
+
+/** What somebody without an account would be. */
+const GUEST = { default: { desc: "" } };
+
+export const catalogue: Handlers<{ catalogue: typeof catalogueApi }>["catalogue"] = {
+  async list(ctx, { actor, query }) {
+    if (actor === undefined && !ctx.options.get("CatalogueForGuestsEnabled")) throw faults.notSignedIn();
+    const open = actor === undefined ? GUEST : await openGroups(ctx, actor.id);
+    const groups = Object.entries(open).map(([name, { desc }]) => ({ name, text: desc }));
+    const group = query.group || (groups[0]?.name ?? "default");
+    if (!groups.some(({ name }) => name === group)) throw faults.refused(`不能查看分组“${group}”的价格`);
+    return { group, groups, models: modelsOf(ctx, group) };
+  },
+};
+
+/** Models that a call of the group would be served; those whose last day is over are not shown any more. */
+function modelsOf(ctx: Context, group: string): CatalogueModel[] {
+  const { options, clock, candidates } = ctx;
+  const lastDays = options.get("ModelLastDays");
+  const today = dayOf(clock.seconds());
+  return candidates.models(group).flatMap((model) => {
+    const last_day = Object.hasOwn(lastDays, model) ? (lastDays[model] ?? "") : "";
+    const price = dearestOf(ctx, group, model);
+    if (price === undefined || (last_day !== "" && last_day < today)) return [];
+    const money = moneyOf(price, options.get("QuotaPerUnit"));
+    return [{ model, maker: makerOf(model), ability: abilityOf(model), ...money, last_day }];
+  });
+}
+
+/** Channels may map a name without a price of its own to different models: nobody is to pay more than was shown. */
+function dearestOf({ candidates, prices }: Context, group: string, model: string): Price | undefined {
+  const book = prices();
+  const upstream = new Set(candidates.find(group, model).map(({ mapping }) => mapping.get(model) ?? model));
+  return [...upstream]
+    .flatMap((name) => book.show(model, name, group) ?? [])
+    .reduce<Price | undefined>((most, price) => (most && !isDearer(price, most) ? most : price), undefined);
+}
+
+function isDearer({ weights }: Price, than: Price): boolean {
+  return sumOf(weights) * than.weights.over > sumOf(than.weights) * weights.over;
+}
+
+function sumOf({ text, completion }: Price["weights"]): bigint {
+  return text + completion;
+}
