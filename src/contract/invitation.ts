@@ -66,7 +66,8 @@ export const invitationApi = {
     path: "/api/invitation/look",
     level: "public",
     limit: "critical",
-    summary: "查看邀请：邀请人、到期时间，以及是否须验证受邀的邮箱",
+    summary:
+      "查看邀请：邀请人、到期时间，以及是否须验证受邀的邮箱；此浏览器记住一小时，供通过第三方登录注册时使用",
     body: z.object({ code: z.string().trim().min(1).max(100) }),
     data: z.object({ inviter: z.string(), expires_at: z.int(), needs_email: z.boolean() }),
   }),

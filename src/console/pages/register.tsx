@@ -13,6 +13,7 @@ import { Callout } from "#console/ui/callout.tsx";
 import { EmailCodeFields } from "#console/ui/email-code-fields.tsx";
 import { GuestCard } from "#console/ui/guest-card.tsx";
 import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
+import { OtherWays } from "#console/ui/other-ways.tsx";
 import { PlainForm } from "#console/ui/plain-form.tsx";
 import { authApi, RequiredEmail } from "#contract/auth.ts";
 import { invitationApi } from "#contract/invitation.ts";
@@ -149,6 +150,7 @@ export function RegisterPage() {
           </>
         )}
       </PlainForm>
+      {isClosed ? null : <OtherWays isForNew />}
     </GuestCard>
   );
 }

@@ -7,6 +7,7 @@ import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
+import type { InvitationRow } from "#server/store/invitations.ts";
 import {
   findUserByIdentity,
   findUserByMailbox,
@@ -17,7 +18,7 @@ import {
 } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
-import { refuseUninvited } from "./invitations.ts";
+import { admitArrival } from "./invitations.ts";
 import { isStaff, isSuper } from "./may.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
@@ -50,6 +51,8 @@ const FRESH_SEC = 600;
 /** The call that logs in; what happens to accounts is recorded in the transaction that does it. */
 export interface Arrival {
   readonly affCode: string;
+  /** The code of the invitation that the browser kept; "" = none. */
+  readonly invitation: string;
   readonly address: string;
   readonly onMade: AfterInsert;
   readonly onAdopted: AfterInsert;
@@ -105,12 +108,12 @@ function mayAdopt({ options }: ExternalTools, { email }: Person, user: UserRow):
 
 async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
-  refuseUninvited(tools);
+  const invitation = await admitArrival(tools, { code: arrival.invitation, email: person.email });
   const isAddressFree = (await findUserByMailbox(tools.db, person.email)) === undefined;
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     // An address of another account stays there, whatever a profile says; so does one that is taken meanwhile.
     const email = isAddressFree && attempt === 0 ? person.email : "";
-    const user = await trySignUp(tools, { ...person, email }, arrival);
+    const user = await trySignUp(tools, { ...person, email }, { ...arrival, invited: invitation });
     if (user) return user;
   }
   throw new Error(`no free name in ${TRIES} tries`);
@@ -120,7 +123,7 @@ async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): P
 async function trySignUp(
   tools: ExternalTools,
   person: Person,
-  { affCode, address, onMade }: Arrival,
+  { affCode, address, onMade, invited }: Arrival & { readonly invited: InvitationRow | undefined },
 ): Promise<UserRow | undefined> {
   const { head, display, via } = NAMES[person.identity];
   try {
@@ -132,6 +135,7 @@ async function trySignUp(
       githubId: person.identity === "github_id" ? person.id : "",
       wechatId: person.identity === "wechat_id" ? person.id : "",
       affCode,
+      invitation: invited,
     };
     const id = await createAccount(tools, account, onMade);
     if (id === undefined) return undefined;

@@ -7,6 +7,7 @@ import { randomNameTail } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { countFactors } from "#server/store/factors.ts";
 import { isTaken } from "#server/store/fault.ts";
+import type { InvitationRow } from "#server/store/invitations.ts";
 import {
   findIdentity,
   findIdentityOfUser,
@@ -30,6 +31,7 @@ import { type Actor, type Entry, holdEntry } from "./actors.ts";
 import { groupOf, teamsOf } from "./claims.ts";
 import { type Arrival, displayNameOf, type ExternalTools, refuseStale } from "./external.ts";
 import { isProtected } from "./factors.ts";
+import { admitArrival } from "./invitations.ts";
 import { type Provider, settingsOf } from "./login-providers.ts";
 import { isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
@@ -142,15 +144,27 @@ function identityOf({ clock }: ExternalTools, { provider, person }: Vouched, use
 function mayJoin({ options }: ExternalTools, vouched: Vouched): boolean {
   const { sign_up } = vouched.provider.settings;
   if (sign_up === "domain" && (provedEmail(vouched) !== "" || vouched.person.isMember === true)) return true;
-  const isOpen = options.get("RegisterEnabled") && !options.get("InvitationRequiredEnabled");
-  return sign_up !== "never" && isOpen;
+  return sign_up !== "never" && options.get("RegisterEnabled");
+}
+
+/** The invitation that somebody new comes with; people of the provider's own domain need none. Throws: AppError. */
+async function invitationOf(
+  tools: ExternalTools,
+  vouched: Vouched,
+  code: string,
+): Promise<InvitationRow | undefined> {
+  const email = provedEmail(vouched);
+  const isOwn = email !== "" || vouched.person.isMember === true;
+  if (code === "" && isOwn && vouched.provider.settings.sign_up === "domain") return undefined;
+  return admitArrival(tools, { code, email });
 }
 
 async function signUp(tools: ExternalTools, vouched: Vouched, arrival: Arrival): Promise<UserRow> {
   if (!mayJoin(tools, vouched)) throw faults.refused("当前未开放注册");
+  const invited = await invitationOf(tools, vouched, arrival.invitation);
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const email = attempt === 0 ? provedEmail(vouched) : "";
-    const user = await trySignUp(tools, vouched, { ...arrival, email });
+    const user = await trySignUp(tools, vouched, { ...arrival, email, invited });
     if (user) return user;
   }
   throw new Error(`no free name in ${TRIES} tries`);
@@ -160,7 +174,13 @@ async function signUp(tools: ExternalTools, vouched: Vouched, arrival: Arrival):
 async function trySignUp(
   tools: ExternalTools,
   vouched: Vouched,
-  { affCode, address, onMade, email }: Arrival & { readonly email: string },
+  {
+    affCode,
+    address,
+    onMade,
+    email,
+    invited,
+  }: Arrival & { readonly email: string; readonly invited: InvitationRow | undefined },
 ): Promise<UserRow | undefined> {
   const account = {
     username: `sso_${randomNameTail(TAIL)}`,
@@ -171,6 +191,7 @@ async function trySignUp(
     githubId: "",
     wechatId: "",
     affCode,
+    invitation: invited,
   };
   try {
     const id = await createAccount(tools, account, async (tx, user) => {

@@ -2,7 +2,7 @@
 // back, or its maker is no administrator any more.
 
 import { UserStatus } from "#contract/user.ts";
-import { faults } from "#server/errors.ts";
+import { AppError, faults } from "#server/errors.ts";
 import type { Db } from "#server/store/db.ts";
 import { findInvitation, type InvitationRow, takeInvitation } from "#server/store/invitations.ts";
 import { findUserById, type UserRow } from "#server/store/users.ts";
@@ -30,6 +30,30 @@ export async function admitVisitor(tools: InvitationTools, code: string): Promis
   if (code !== "") return (await openInvitation(tools, code)).invitation;
   refuseUninvited(tools);
   return undefined;
+}
+
+/**
+ * The invitation of whoever comes from another service with the code that his browser kept; undefined = none that can be used, where none
+ * is needed. `email`: the address that the service proves. Throws: AppError.
+ */
+export async function admitArrival(
+  tools: InvitationTools,
+  { code, email }: { code: string; email: string },
+): Promise<InvitationRow | undefined> {
+  const found = code === "" ? undefined : await openInvitation(tools, code).catch(noneIfUnusable);
+  if (found === undefined) {
+    refuseUninvited(tools);
+    return undefined;
+  }
+  const bound = found.invitation.email;
+  if (bound !== "" && bound !== email)
+    throw faults.refused("这个邀请只能由受邀的邮箱使用：请用该邮箱注册，之后可绑定第三方账号");
+  return found.invitation;
+}
+
+/** A code that a browser kept too long is none. */
+function noneIfUnusable(error: unknown): undefined {
+  if (!(error instanceof AppError)) throw error;
 }
 
 /** Throws: AppError where accounts are made by invitation only. */

@@ -4,11 +4,13 @@ import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { newAffCode } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
+import type { InvitationRow } from "#server/store/invitations.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
 import { findAffOwner, setAffCode } from "#server/store/partners.ts";
 import { noteWelcomed, type SignupRow } from "#server/store/signups.ts";
 import { getUser, insertUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
+import { spendInvitation } from "./invitations.ts";
 import { domainOf, type Joined, joinByDomain } from "./mail-domains.ts";
 
 /** 28 million codes: with a million users a code is free nine times in ten. */
@@ -43,19 +45,24 @@ export interface NewAccount {
   readonly wechatId: string;
   /** The inviter's code; an unknown one counts as none. */
   readonly affCode: string;
-  /** Absent = that of the domain of a proved address, else `default`. */
-  readonly group?: string;
-  /** What its invitation brings, beside the gifts of a registration. Unit: quota. */
-  readonly gift?: number;
+  /** What it is made by, used up with the insert: it brings a group, and quota beside the gifts of a registration. */
+  readonly invitation?: InvitationRow | undefined;
 }
 
 /** Checked in the transaction of the insert; false = roll back. */
 export type Condition = (tx: Db) => Promise<boolean>;
 
-/** Written last in the transaction of the insert. */
+/** What an account was made by. */
+export interface Made {
+  readonly joined?: Joined | undefined;
+  /** Id of the invitation. */
+  readonly invitation?: number | undefined;
+}
+
+/** Written in the transaction of the insert. */
 export type AfterInsert = (
   tx: Db,
-  user: { readonly id: number; readonly username: string; readonly joined?: Joined | undefined },
+  user: { readonly id: number; readonly username: string } & Made,
 ) => Promise<void>;
 
 export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "options" | "events">;
@@ -76,7 +83,8 @@ export async function createAccount(
   const promise = await db.transaction().execute(async (tx) => {
     if (condition && !(await condition(tx))) return undefined;
     const domain = account.isEmailProved ? await domainOf(tx, account.email) : undefined;
-    const group = account.group ?? (domain?.group || "default");
+    const { invitation } = account;
+    const group = invitation?.group ?? (domain?.group || "default");
     const userId = await insertUser(tx, {
       username: account.username,
       password: account.password,
@@ -94,10 +102,17 @@ export async function createAccount(
       created_at: tools.clock.seconds(),
     });
     const isFirst = await noteWelcomed(tx, identityHashes(tools, account));
-    const promised = await promiseSignup(tools, tx, { userId, inviterId, isFirst, gift: account.gift ?? 0 });
+    const promised = await promiseSignup(tools, tx, {
+      userId,
+      inviterId,
+      isFirst,
+      gift: invitation?.quota ?? 0,
+    });
     const now = tools.clock.seconds();
     const joined = domain && (await joinByDomain(tx, domain, { userId, group, now }));
-    await after(tx, { id: userId, username: account.username, joined });
+    await after(tx, { id: userId, username: account.username, joined, invitation: invitation?.id });
+    // Last: who is here already, in another window, is told that and not that the invitation is used up.
+    if (invitation) await spendInvitation(tools, tx, invitation);
     return promised;
   });
   if (promise) await welcome(tools, promise);

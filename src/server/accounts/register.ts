@@ -8,7 +8,6 @@ import type { InvitationRow } from "#server/store/invitations.ts";
 import { findNameHolder } from "#server/store/names.ts";
 import type { Tools } from "#server/tools.ts";
 import { redeemCode, tryCode } from "./codes.ts";
-import { spendInvitation } from "./invitations.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import { isTooCommon } from "./password.ts";
 import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
@@ -49,11 +48,10 @@ export async function register(
     githubId: "",
     wechatId: "",
     affCode: draft.aff_code,
-    ...(invitation && { group: invitation.group, gift: invitation.quota }),
+    invitation,
   };
   const takeProofs = async (tx: Tools["db"]) => {
     if (email !== "" && (await redeemCode(tools, tx, ref, code)) === undefined) return false;
-    if (invitation) await spendInvitation(tools, tx, invitation);
     await before(tx);
     return true;
   };

@@ -59,7 +59,7 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
       before: async (tx) => {
         if (onCredit) await takeCredit(ctx, tx, session.browserId);
       },
-      after: registering(ctx, call, "password", invitation && { invitation: invitation.id }),
+      after: registering(ctx, call, "password"),
     });
     ctx.events.accountCreated({ userId, via: "password", address });
     return null;

@@ -4,6 +4,8 @@ import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 
 /** What a handler may do with the browser's session. */
+type NoteName = "half" | "device" | "invitation";
+
 export interface SessionHandle {
   /** Cookie value of the calling browser; undefined when it sent none. */
   readonly id: string | undefined;
@@ -11,11 +13,11 @@ export interface SessionHandle {
   set(id: string): void;
   /** Deletes the cookie. */
   clear(): void;
-  /** Another cookie of the login: half a login, or the browser as accounts know it. */
-  note(name: "half" | "device"): string | undefined;
+  /** Another cookie of the login: half a login, the browser as accounts know it, or the invitation that was looked at. */
+  note(name: NoteName): string | undefined;
   /** Unit: seconds. */
-  keepNote(name: "half" | "device", value: string, maxAgeSec: number): void;
-  dropNote(name: "half" | "device"): void;
+  keepNote(name: NoteName, value: string, maxAgeSec: number): void;
+  dropNote(name: NoteName): void;
   /** Id of the browser, signed in or not: states and proofs that belong to one browser for some minutes are bound to it. */
   readonly browserId: string | undefined;
   /** The id of the browser; gives it one when it has none. */

@@ -10,6 +10,9 @@ import type { Handlers } from "./call.ts";
 const DAY_SEC = 86_400;
 const LISTED = 500;
 
+/** How long a browser keeps the invitation that was looked at, for a registration through another service. */
+const KEPT_SEC = 3_600;
+
 export const invitation: Handlers<{ invitation: typeof invitationApi }>["invitation"] = {
   async list(ctx) {
     return (await listInvitations(ctx.db, LISTED)).map((row) => ({ ...row, code: "" }));
@@ -48,7 +51,10 @@ export const invitation: Handlers<{ invitation: typeof invitationApi }>["invitat
   },
 
   async look(ctx, call) {
-    const { invitation: found, inviter } = await openInvitation(ctx, call.body.code);
+    const { code } = call.body;
+    const { invitation: found, inviter } = await openInvitation(ctx, code);
+    // On the way through another service it must stand in no address.
+    call.session.keepNote("invitation", code, KEPT_SEC);
     return {
       inviter: inviter.display_name || inviter.username,
       expires_at: found.expires_at,

@@ -7,7 +7,7 @@ import type { Context } from "#server/context.ts";
 import type { Db } from "#server/store/db.ts";
 import { type ActCall, audit, auditJoin } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { registering, signInBy } from "./sign-in.ts";
+import { type LoginCall, registering, signInBy } from "./sign-in.ts";
 
 export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   async state(ctx, { actor, session }) {
@@ -59,12 +59,14 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
 /** The part of a visitor's call that a login needs, and how a new or adopted account is logged. */
 function arrival(
   ctx: Context,
-  call: Omit<ActCall, "actor"> & { readonly query: { readonly aff_code: string } },
+  call: Omit<ActCall, "actor"> &
+    Pick<LoginCall, "session"> & { readonly query: { readonly aff_code: string } },
   via: "github" | "wechat",
 ): Arrival {
   const { query, address } = call;
   return {
     affCode: query.aff_code,
+    invitation: call.session.note("invitation") ?? "",
     address,
     onMade: registering(ctx, call, via),
     onAdopted: (tx, user) => binding(ctx, { ...call, actor: user }, via)(tx),

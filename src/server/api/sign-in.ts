@@ -8,8 +8,8 @@ import { countDevice, type DeviceMeeting, isTrustedBrowser } from "#server/accou
 import { isProtected } from "#server/accounts/factors.ts";
 import { HALF_SEC, type HalfLogin, keepHalf } from "#server/accounts/half-sessions.ts";
 import { onlyWayIn } from "#server/accounts/identities.ts";
-import type { Joined } from "#server/accounts/mail-domains.ts";
 import { isStaff } from "#server/accounts/may.ts";
+import type { Made } from "#server/accounts/new-account.ts";
 import type { SessionTraits } from "#server/accounts/sessions.ts";
 import type { Context } from "#server/context.ts";
 import { AppError, faults } from "#server/errors.ts";
@@ -119,6 +119,7 @@ export async function openSession(
   // The session before is ended (requirements A04).
   if (session.id !== undefined) await ctx.sessions.end(session.id);
   session.set(sessionId);
+  if (session.note("invitation") !== undefined) session.dropNote("invitation");
   session.keepNote("device", browser.id, browser.maxAgeSec);
   ctx.events.loginDone({ userId: user.id, address });
   if (isStaff(user)) tellOfStaff(ctx, call, { via, user });
@@ -186,11 +187,12 @@ export function registering(
   ctx: Context,
   { address, requestId }: Pick<LoginCall, "address" | "requestId">,
   via: Via,
-  more: Readonly<Record<string, unknown>> = {},
 ) {
-  return async (tx: Db, user: ActCall["actor"] & { readonly joined?: Joined | undefined }) => {
+  return async (tx: Db, user: ActCall["actor"] & Made) => {
     const own = { actor: { id: user.id, username: user.username }, address, requestId };
-    await audit(ctx, tx, own, { action: "auth.register", target: user.id, detail: { via, ...more } });
+    const { id, invitation } = user;
+    const detail = { via, ...(invitation !== undefined && { invitation }) };
+    await audit(ctx, tx, own, { action: "auth.register", target: id, detail });
     await auditJoin(ctx, tx, own, user.joined);
   };
 }

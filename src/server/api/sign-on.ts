@@ -58,6 +58,7 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
       const { provider, person } = vouched;
       const user = await enterThrough(ctx, vouched, {
         affCode,
+        invitation: session.note("invitation") ?? "",
         address,
         onMade: registering(ctx, call, slug),
         onAdopted: (tx, adopted) => audit(ctx, tx, { ...call, actor: adopted }, binding(adopted).act),
