@@ -4,6 +4,7 @@
 
 /** The rooms of the server from top to bottom. A room imports rooms above it, never below, never on its own line. */
 const SERVER_LADDER = [
+  ["locale"],
   ["clock", "log", "events", "errors", "config", "secrets", "address"],
   ["egress"],
   ["store"],

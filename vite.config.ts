@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { english, englishPage } from "./scripts/locale/english-plugin.ts";
 
 const API = "http://127.0.0.1:3000";
 
@@ -58,9 +59,21 @@ function onlyIf(name: string, test: Trait) {
   return (id: string, graph: ModuleGraph) => (test(id, graph) ? name : null);
 }
 
+const PAGE = fileURLToPath(new URL("src/console/index.html", import.meta.url));
+
 export default defineConfig({
   root: fileURLToPath(new URL("src/console", import.meta.url)),
-  plugins: [react()],
+  plugins: [english(fileURLToPath(new URL(".", import.meta.url))), react(), englishPage()],
+  // Both languages by one `vite build`; development serves the Chinese one.
+  builder: {},
+  environments: {
+    client: { define: { __LANGUAGE__: '"zh"' } },
+    english: {
+      consumer: "client",
+      define: { __LANGUAGE__: '"en"' },
+      build: { emptyOutDir: false, copyPublicDir: false, rolldownOptions: { input: PAGE } },
+    },
+  },
   define: {
     __APP_VERSION__: JSON.stringify(ownVersion()),
     __RELEASE_NOTES__: JSON.stringify(newestNotes()),

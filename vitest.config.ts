@@ -17,6 +17,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".cache/compile"
 
 export default defineConfig({
   plugins: [react()],
+  define: { __LANGUAGE__: '"zh"' },
   test: {
     globalSetup: ["test/worlds/shared-setup.ts"],
     pool: "forks",

@@ -31,6 +31,7 @@ const PARTS = {
     sources: [
       "src/console",
       "src/contract",
+      "scripts/locale",
       "vite.config.ts",
       "tsconfig.base.json",
       "package-lock.json",

@@ -7,5 +7,8 @@ interface ImportMetaEnv {
 /** Version of package.json at build time, e.g. "1.0.0". */
 declare const __APP_VERSION__: string;
 
+/** The language that this build is in. */
+declare const __LANGUAGE__: "zh" | "en";
+
 /** The newest entry of CHANGELOG.md at build time: what this version brought. */
 declare const __RELEASE_NOTES__: string;

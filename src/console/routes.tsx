@@ -53,11 +53,14 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "控制台", label: "令牌", icon: <KeyOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/token/list.tsx")).TokenListPage,
   },
-  ...formPages("令牌", {
-    access: "user",
-    parent: "/token",
-    load: async () => (await import("./pages/token/form.tsx")).TokenFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的令牌", edit: "编辑令牌" },
+    {
+      access: "user",
+      parent: "/token",
+      load: async () => (await import("./pages/token/form.tsx")).TokenFormPage,
+    },
+  ),
   ...tokenLimitPages({ access: "user", parent: "/token" }, "/token/limit/:token"),
   {
     path: "/team",
@@ -75,12 +78,15 @@ export const consolePages: readonly PageRow[] = [
     menu: { group: "控制台", label: "限额", icon: <ControlOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/limit/page.tsx")).LimitPage,
   },
-  ...formPages("限额", {
-    access: "admin",
-    permission: "limit.write",
-    parent: "/limit",
-    load: async () => (await import("./pages/limit/form.tsx")).LimitFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的限额", edit: "编辑限额" },
+    {
+      access: "admin",
+      permission: "limit.write",
+      parent: "/limit",
+      load: async () => (await import("./pages/limit/form.tsx")).LimitFormPage,
+    },
+  ),
   {
     path: "/log",
     title: "使用明细",

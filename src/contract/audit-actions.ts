@@ -140,7 +140,7 @@ export const AUDIT_RESOURCES = {
   price: "价格",
   login_provider: "登录服务",
   mail_domain: "邮箱域名",
-  alert: "通知",
+  alert: "消息通知",
   log: "日志",
 } as const;
 

@@ -50,7 +50,7 @@ const TAGS: Readonly<Record<string, string>> = {
   option: "系统选项",
   plan: "套餐",
   priceList: "价目表",
-  alert: "通知",
+  alert: "消息通知",
   audit: "操作审计",
   receipt: "账单小票",
   statement: "账单",

@@ -66,7 +66,7 @@ export const PERMISSION_RESOURCES: Readonly<Record<string, string>> = {
   group: "分组",
   price: "价格",
   provider: "登录服务",
-  alert: "通知",
+  alert: "消息通知",
 };
 
 /** Whether this is the name of a permission. */

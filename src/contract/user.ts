@@ -1,6 +1,7 @@
 // Users as they cross the wire. Secrets are always empty here (requirements W3.4, A25).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { Language } from "./language.ts";
 import { Nothing, Quota } from "./wire.ts";
 
 export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const;
@@ -30,6 +31,8 @@ export const User = z.object({
   invite_commission_balance: z.string().default("0"),
   /** An administrator's set of permissions; 0 = none, and then everything that administrators may. */
   staff_set_id: z.int().default(0),
+  /** zh or en, as the user chose; "" = what the browser prefers. Other servers of the family do not say. */
+  language: z.string().default(""),
   /** Of the signed-in user: what an administrator may do. Other servers of the family do not say. */
   permissions: z.array(z.string()).optional(),
   /** Of the signed-in user: the name of the set; "" = none. */
@@ -49,6 +52,7 @@ export const SelfUpdate = z.object({
   display_name: EditedName.optional(),
   password: z.union([z.literal(""), Password]).optional(),
   original_password: z.string().max(512).optional(),
+  language: Language.optional(),
 });
 export type SelfUpdate = z.output<typeof SelfUpdate>;
 
@@ -65,7 +69,7 @@ export const userApi = {
     method: "PUT",
     path: "/api/user/self",
     level: "user",
-    summary: "修改自己的用户名、显示名称或密码；修改密码须带 original_password",
+    summary: "修改自己的用户名、显示名称、界面语言或密码；修改密码须带 original_password",
     body: SelfUpdate,
     data: Nothing,
   }),

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type HonoRequest } from "hono";
 import { compress } from "hono/compress";
+import type { Language } from "#contract/language.ts";
 import type { RequestOrigin } from "#server/accounts/proxy-signs.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
@@ -25,6 +26,8 @@ import { newRequestId } from "#server/secrets.ts";
 import { identifyClient } from "./address.ts";
 import { clearOnly, isAmbiguous } from "./app/early-answer.ts";
 import { limitAddress } from "./limits/limits.ts";
+import { languageOf } from "./locale/language.ts";
+import { say } from "./locale/sentences.ts";
 import { InFlight, limitStall, STALL_MS } from "./relay/http/client-response.ts";
 import { localErrors } from "./relay/http/local-errors.ts";
 import { isRelayed } from "./relay/http/routes.ts";
@@ -81,7 +84,7 @@ export function createApp(ctx: Context): App {
     }
     if (pressure.shedsGuests() && isGuest(req)) {
       ctx.events.rateLimited({ limit: "overload_guests", address: "" });
-      turnAway(ctx, res, faults.overloaded());
+      turnAway(ctx, { req, res }, faults.overloaded());
       return;
     }
     const entry = open.add(res);
@@ -93,7 +96,7 @@ export function createApp(ctx: Context): App {
   return {
     listener: clearOnly(listen, (req, res) => {
       if (isRelayed(req)) relay.turnAway(req, res, localErrors.ambiguous());
-      else turnAway(ctx, res, faults.ambiguous());
+      else turnAway(ctx, { req, res }, faults.ambiguous());
     }),
     upgrade(req, socket, head) {
       if (isAmbiguous(req)) relay.decline(socket, localErrors.ambiguous());
@@ -156,8 +159,12 @@ function isGuest({ url, headers }: IncomingMessage): boolean {
 }
 
 /** Answers a client before any handler sees its request, and says when to come again if that helps; the connection ends. */
-function turnAway(ctx: Context, res: ServerResponse, error: AppError): void {
-  const body = JSON.stringify(renderEnvelope(error));
+function turnAway(
+  ctx: Context,
+  { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
+  error: AppError,
+): void {
+  const body = JSON.stringify(renderEnvelope(error, languageOf(originOf(req).header)));
   res.shouldKeepAlive = false;
   res.writeHead(error.status, {
     ...BASE_HEADERS,
@@ -206,6 +213,7 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
       return refusePage(asAppError(thrown).retryAfterSec ?? 1, http.req, headers);
     }
     const file = await consoleFiles.answer(http.req.path, {
+      language: readBy(http.req),
       acceptEncoding: http.req.header("accept-encoding") ?? "",
       ifNoneMatch: http.req.header("if-none-match") ?? "",
     });
@@ -215,7 +223,7 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
   });
   site.onError((error, http) => {
     ctx.logger.error({ err: error, path: http.req.path }, "site failed");
-    return http.json(renderEnvelope(asAppError(error)), 500, { ...BASE_HEADERS });
+    return http.json(renderEnvelope(asAppError(error), readBy(http.req)), 500, { ...BASE_HEADERS });
   });
   site.notFound((http) => {
     const { method, path } = http.req;
@@ -224,13 +232,18 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
   return site;
 }
 
+/** The language of the client that sent a request. */
+function readBy(req: HonoRequest): Language {
+  return languageOf((name) => req.header(name));
+}
+
 /** The family's empty 429; a browser that asks for a page gets one that says so and tries again. */
 function refusePage(waitSec: number, req: HonoRequest, headers: Headers): Response {
   headers.set("Retry-After", String(waitSec));
   headers.set("Cache-Control", "no-store");
   if (!asksForPage((name) => req.header(name))) return new Response(null, { status: 429, headers });
   headers.set("Content-Type", "text/html; charset=utf-8");
-  return new Response(waitPage(waitSec), { status: 429, headers });
+  return new Response(say(waitPage(waitSec), readBy(req)), { status: 429, headers });
 }
 
 const NOT_BUILT = "The console has not been built yet: run `npm start`, which builds it.\n";

@@ -1,5 +1,7 @@
 // What can go wrong for a client: one constructor per case, a public sentence beside the internal detail, and the two
 // renderers (management envelope, OpenAI error body). Statuses follow requirements W1.2: business errors are 200.
+import type { Language } from "#contract/language.ts";
+import { say } from "#server/locale/sentences.ts";
 
 /** A failure with a stable code, the sentence the client sees and the detail that only the logger sees. */
 export class AppError extends Error {
@@ -106,15 +108,18 @@ export function asAppError(error: unknown): AppError {
   return error instanceof AppError ? error : faults.internal(error);
 }
 
-/** The management envelope of a failure (requirements W1.1). */
-export function renderEnvelope(error: AppError): {
+/** The management envelope of a failure, in the client's language (requirements W1.1). */
+export function renderEnvelope(
+  error: AppError,
+  language: Language,
+): {
   success: false;
   message: string;
   data: null;
   code?: string;
 } {
   const code = error.wireCode === undefined ? {} : { code: error.wireCode };
-  return { success: false, message: error.publicMessage, data: null, ...code };
+  return { success: false, message: say(error.publicMessage, language), data: null, ...code };
 }
 
 export interface OpenAiErrorBody {

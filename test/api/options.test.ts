@@ -212,7 +212,7 @@ describe("every option", () => {
     await put("SMTPPort", String(smtp.port));
     await put("SMTPAccount", "account@gate.example");
     await put("SMTPToken", "mail-password");
-    expect(await app.ctx.mailer.post("a@example.com", { subject: "s", html: "h" })).toBe("sent");
+    expect(await app.ctx.mailer.post("a@example.com", { subject: "s", paragraphs: ["h"] })).toBe("sent");
     expect(smtp.letters[0]?.login).toBe("account@gate.example:mail-password");
     await app.ctx.db.deleteFrom("options").where("key", "like", "SMTP%").execute();
     await smtp.close();

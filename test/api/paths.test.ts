@@ -47,7 +47,7 @@ interface Seen {
   readonly text: string;
 }
 
-const TOO_LOW = JSON.stringify(renderEnvelope(faults.roleTooLow()));
+const TOO_LOW = JSON.stringify(renderEnvelope(faults.roleTooLow(), "zh"));
 
 /** The call was refused: not signed in, no such path, a role too low, no path at all, or a page of the console, which is public. */
 const isShut = ({ status, type, text }: Seen) =>

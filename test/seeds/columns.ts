@@ -119,6 +119,7 @@ export const COLUMNS: ColumnsOf = {
     external_login: true,
     is_wallet: true,
     staff_set_id: true,
+    language: true,
   },
   ...paymentColumns,
   sessions: {

@@ -22,6 +22,8 @@ export interface Window {
 export interface WindowKind {
   /** Without the content policy, to see what would run if that were all there is. */
   readonly isUnprotected?: boolean;
+  /** What the browser prefers; absent = Chinese. */
+  readonly locale?: string;
 }
 
 export interface ConsoleWorld {
@@ -51,7 +53,8 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
     asked: askedByAll,
     async visit(person, size = { width: 1440, height: 900 }, kind = {}) {
       const bypassCSP = kind.isUnprotected === true;
-      const context = await openContext(browser, server.url, { viewport: size, bypassCSP });
+      const { locale = "zh-CN" } = kind;
+      const context = await openContext(browser, server.url, { viewport: size, bypassCSP, locale });
       const page = await context.newPage();
       const asked: string[] = [];
       page.on("request", (request) => {

@@ -2,5 +2,5 @@
 import { z } from "zod";
 import { sentenceOf } from "./words.ts";
 
-// Messages in Chinese. The content policy forbids code from text, so zod must not try to compile its checks.
+// Messages in our language. The content policy forbids code from text, so zod must not try to compile its checks.
 z.config({ localeError: sentenceOf, jitless: true });

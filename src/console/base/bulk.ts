@@ -1,5 +1,6 @@
 // One call after the other over many rows: goes on after a refusal, ends when the session does. Knows no resource.
 import { ApiFault, faultText, handleFault } from "./faults.ts";
+import { inSentence } from "./language.ts";
 import { toast } from "./toast.ts";
 
 export interface BulkResult {
@@ -35,6 +36,6 @@ export async function runAll<T>(
 
 /** Tells how it went: `已删除 3 个渠道`, or how many failed and why. */
 export function tellBulk(verb: string, noun: string, { done, failed, reason }: BulkResult): void {
-  if (failed === 0) toast.success(`已${verb} ${done} 个${noun}`);
-  else toast.error(`${verb}成功 ${done} 个，失败 ${failed} 个${noun}：${reason}`);
+  if (failed === 0) toast.success(`已${verb} ${done} 个${inSentence(noun)}`);
+  else toast.error(`${verb}成功 ${done} 个，失败 ${failed} 个${inSentence(noun)}：${reason}`);
 }

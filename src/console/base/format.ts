@@ -1,5 +1,6 @@
 // Numbers, times and keys as users read them. Pure; quota itself is formatted by #contract/quota.ts.
 import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import { LANGUAGE, LOCALE } from "./language.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -11,7 +12,7 @@ export function formatTime(seconds: number): string {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-const relative = new Intl.RelativeTimeFormat("zh-CN", { numeric: "always" });
+const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always" });
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_536_000],
   ["month", 2_592_000],
@@ -22,7 +23,7 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 
 /** A space between digits and the words after them, as everywhere in the console. */
 function spaced(words: string): string {
-  return words.replace(/^\d+/, "$& ");
+  return LANGUAGE === "zh" ? words.replace(/^\d+/, "$& ") : words;
 }
 
 /** Seconds since 1970 in words relative to `nowSec`, e.g. `3 天前`, `2 小时后`, `刚刚`. */
@@ -36,7 +37,7 @@ export function relativeTime(seconds: number, nowSec: number): string {
   return delta > 0 ? "不到 1 分钟后" : "刚刚";
 }
 
-const grouped = new Intl.NumberFormat("zh-CN");
+const grouped = new Intl.NumberFormat(LOCALE);
 
 /** 1234567 → `1,234,567`. */
 export function formatCount(value: number): string {

@@ -1,6 +1,7 @@
 // Changing rows inside cached list answers, for optimistic updates. Knows the form of list answers, no resource.
 import type { QueryClient } from "@tanstack/react-query";
 import type { Endpoint } from "#contract/endpoint.ts";
+import { LOCALE } from "./language.ts";
 import { toast } from "./toast.ts";
 
 interface Row {
@@ -23,7 +24,7 @@ function fieldOf(row: Row, name: string): unknown {
 
 function compare(one: unknown, other: unknown): number {
   if (typeof one === "number" && typeof other === "number") return one - other;
-  return String(one ?? "").localeCompare(String(other ?? ""), "zh-CN");
+  return String(one ?? "").localeCompare(String(other ?? ""), LOCALE);
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Permission } from "#contract/permission.ts";
 import { Role, type User, userApi } from "#contract/user.ts";
 import { call, query } from "./call.ts";
+import { followLanguage } from "./language.ts";
 import { readStored, removeStored, writeStored } from "./storage.ts";
 import { createStore, useStore } from "./store.ts";
 
@@ -64,6 +65,7 @@ export const selfQuery = {
   queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<User> => {
     const user = await call(userApi.self, {}, signal);
     if (currentUser() !== undefined) signIn(user);
+    followLanguage(user.language);
     return user;
   },
 };

@@ -1,15 +1,17 @@
 // What a field says of a value that is too much or too little, where its schema has no words of its own. Nothing about types.
 import type { z } from "zod";
+import en from "zod/v4/locales/en.js";
 import zhCN from "zod/v4/locales/zh-CN.js";
 
-const { localeError: othersOf } = zhCN();
+// By the name that the build replaces, so that each build has one language alone.
+const { localeError: othersOf } = __LANGUAGE__ === "en" ? en() : zhCN();
 
 /** Numbers are written with separators, since those that are too large have many digits. */
 function bound(limit: number | bigint): string {
   return limit.toLocaleString("en-US");
 }
 
-/** The sentence for an issue of a schema, in Chinese. */
+/** The sentence for an issue of a schema. */
 export const sentenceOf: z.core.$ZodErrorMap = (issue) => {
   if (issue.code !== "too_big" && issue.code !== "too_small") return othersOf(issue);
   const { origin } = issue;

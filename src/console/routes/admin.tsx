@@ -27,12 +27,15 @@ export const adminPages: readonly PageRow[] = [
   },
   { ...OF_CHANNEL, path: "/channel/keys/:channel", title: "渠道密钥", load: loadKeys },
   { ...OF_CHANNEL, path: "/channel/route", title: "路由解释", load: loadRoute },
-  ...formPages("渠道", {
-    access: "admin",
-    permission: "channel.write",
-    parent: "/channel",
-    load: async () => (await import("#console/pages/channel/form.tsx")).ChannelFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的渠道", edit: "编辑渠道" },
+    {
+      access: "admin",
+      permission: "channel.write",
+      parent: "/channel",
+      load: async () => (await import("#console/pages/channel/form.tsx")).ChannelFormPage,
+    },
+  ),
   {
     path: "/redemption",
     title: "管理兑换码",
@@ -41,12 +44,15 @@ export const adminPages: readonly PageRow[] = [
     menu: { group: "管理", label: "兑换", icon: <TagsOutlined aria-hidden="true" /> },
     load: async () => (await import("#console/pages/redemption/list.tsx")).RedemptionListPage,
   },
-  ...formPages("兑换码", {
-    access: "admin",
-    permission: "redemption.write",
-    parent: "/redemption",
-    load: async () => (await import("#console/pages/redemption/form.tsx")).RedemptionFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的兑换码", edit: "编辑兑换码" },
+    {
+      access: "admin",
+      permission: "redemption.write",
+      parent: "/redemption",
+      load: async () => (await import("#console/pages/redemption/form.tsx")).RedemptionFormPage,
+    },
+  ),
   {
     path: "/payment",
     title: "支付管理",
@@ -63,12 +69,15 @@ export const adminPages: readonly PageRow[] = [
     parent: "/payment",
     load: async () => (await import("#console/pages/payment/order.tsx")).PaymentOrderPage,
   },
-  ...formPages("支付渠道", {
-    access: "admin",
-    permission: "money.write",
-    parent: "/payment",
-    load: async () => (await import("#console/pages/payment/instance-form.tsx")).InstanceFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的支付渠道", edit: "编辑支付渠道" },
+    {
+      access: "admin",
+      permission: "money.write",
+      parent: "/payment",
+      load: async () => (await import("#console/pages/payment/instance-form.tsx")).InstanceFormPage,
+    },
+  ),
   {
     path: "/plan",
     title: "管理套餐",
@@ -77,12 +86,15 @@ export const adminPages: readonly PageRow[] = [
     menu: { group: "管理", label: "套餐", icon: <CreditCardOutlined aria-hidden="true" /> },
     load: async () => (await import("#console/pages/payment/plans.tsx")).PlansPage,
   },
-  ...formPages("套餐", {
-    access: "admin",
-    permission: "money.write",
-    parent: "/plan",
-    load: async () => (await import("#console/pages/payment/plan-form.tsx")).PlanFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的套餐", edit: "编辑套餐" },
+    {
+      access: "admin",
+      permission: "money.write",
+      parent: "/plan",
+      load: async () => (await import("#console/pages/payment/plan-form.tsx")).PlanFormPage,
+    },
+  ),
   {
     path: "/price",
     title: "从价目表更新价格",
@@ -131,11 +143,14 @@ export const adminPages: readonly PageRow[] = [
     parent: "/user",
     load: async () => (await import("#console/pages/user/invitations.tsx")).InvitationsPage,
   },
-  ...formPages("邀请", {
-    access: "admin",
-    parent: "/user/invitation",
-    load: async () => (await import("#console/pages/user/invitation-form.tsx")).NewInvitationPage,
-  }).slice(0, 1),
+  ...formPages(
+    { add: "添加新的邀请", edit: "编辑邀请" },
+    {
+      access: "admin",
+      parent: "/user/invitation",
+      load: async () => (await import("#console/pages/user/invitation-form.tsx")).NewInvitationPage,
+    },
+  ).slice(0, 1),
   {
     path: "/user/edit/:id",
     title: "编辑用户",
@@ -172,12 +187,15 @@ export const adminPages: readonly PageRow[] = [
     parent: "/user",
     load: async () => (await import("#console/pages/staff/list.tsx")).StaffSetsPage,
   },
-  ...formPages("权限集", {
-    access: "admin",
-    permission: "user.role.write",
-    parent: "/staff",
-    load: async () => (await import("#console/pages/staff/form.tsx")).StaffSetFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的权限集", edit: "编辑权限集" },
+    {
+      access: "admin",
+      permission: "user.role.write",
+      parent: "/staff",
+      load: async () => (await import("#console/pages/staff/form.tsx")).StaffSetFormPage,
+    },
+  ),
   {
     path: "/alert",
     title: "通知",
@@ -186,12 +204,15 @@ export const adminPages: readonly PageRow[] = [
     parent: "/setting",
     load: async () => (await import("#console/pages/alert/page.tsx")).AlertPage,
   },
-  ...formPages("通知对象", {
-    access: "admin",
-    permission: "alert.write",
-    parent: "/alert",
-    load: async () => (await import("#console/pages/alert/form.tsx")).AlertTargetFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的通知对象", edit: "编辑通知对象" },
+    {
+      access: "admin",
+      permission: "alert.write",
+      parent: "/alert",
+      load: async () => (await import("#console/pages/alert/form.tsx")).AlertTargetFormPage,
+    },
+  ),
   {
     path: "/login-provider",
     title: "登录服务",
@@ -200,12 +221,15 @@ export const adminPages: readonly PageRow[] = [
     parent: "/setting",
     load: async () => (await import("#console/pages/sign-on/list.tsx")).LoginProvidersPage,
   },
-  ...formPages("登录服务", {
-    access: "admin",
-    permission: "provider.write",
-    parent: "/login-provider",
-    load: async () => (await import("#console/pages/sign-on/form.tsx")).LoginProviderFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的登录服务", edit: "编辑登录服务" },
+    {
+      access: "admin",
+      permission: "provider.write",
+      parent: "/login-provider",
+      load: async () => (await import("#console/pages/sign-on/form.tsx")).LoginProviderFormPage,
+    },
+  ),
   {
     path: "/mail-domain",
     title: "邮箱域名",
@@ -214,10 +238,13 @@ export const adminPages: readonly PageRow[] = [
     parent: "/login-provider",
     load: async () => (await import("#console/pages/mail-domain/list.tsx")).MailDomainsPage,
   },
-  ...formPages("邮箱域名", {
-    access: "admin",
-    permission: "provider.write",
-    parent: "/mail-domain",
-    load: async () => (await import("#console/pages/mail-domain/form.tsx")).MailDomainFormPage,
-  }),
+  ...formPages(
+    { add: "添加新的邮箱域名", edit: "编辑邮箱域名" },
+    {
+      access: "admin",
+      permission: "provider.write",
+      parent: "/mail-domain",
+      load: async () => (await import("#console/pages/mail-domain/form.tsx")).MailDomainFormPage,
+    },
+  ),
 ];

@@ -3,12 +3,12 @@ import type { PageRow } from "#console/ui/shell/nav.ts";
 
 /** The two addresses of a form: for what is new, and for a row. */
 export function formPages(
-  noun: string,
+  titles: { readonly add: string; readonly edit: string },
   row: Pick<PageRow, "access" | "permission" | "load"> & { readonly parent: string },
 ): PageRow[] {
   return [
-    { ...row, path: `${row.parent}/add`, title: `添加新的${noun}` },
-    { ...row, path: `${row.parent}/edit/:id`, title: `编辑${noun}` },
+    { ...row, path: `${row.parent}/add`, title: titles.add },
+    { ...row, path: `${row.parent}/edit/:id`, title: titles.edit },
   ];
 }
 

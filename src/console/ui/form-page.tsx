@@ -6,8 +6,6 @@ import { Page } from "./page.tsx";
 import { FormState } from "./table-states.tsx";
 
 export interface FormPageProps<Row> {
-  /** What a row is called, as in 编辑令牌 and 添加新的令牌. */
-  readonly noun: string;
   readonly load: (id: number) => UseQueryOptions<Row>;
   /** The form; undefined = of a new row. */
   readonly children: (row: Row | undefined) => ReactNode;
@@ -25,7 +23,7 @@ function Edited<Row extends { readonly id: number }>({
 export function FormPage<Row extends { readonly id: number }>(props: FormPageProps<Row>) {
   const { id } = useParams();
   return (
-    <Page title={id === undefined ? `添加新的${props.noun}` : `编辑${props.noun}`} width="form">
+    <Page width="form">
       {id === undefined ? props.children(undefined) : <Edited key={id} {...props} id={Number(id)} />}
     </Page>
   );

@@ -8,6 +8,7 @@ import { useStatus, useSystemName } from "#console/base/status.ts";
 import { Logo } from "./brand.tsx";
 import { LinkButton, PlainButton } from "./plain-button.tsx";
 import { Footer } from "./shell/footer.tsx";
+import { LanguageSwitch } from "./shell/language-switch.tsx";
 import { useLogout } from "./shell/logout.ts";
 import { usePages } from "./shell/nav.ts";
 import { ThemeSwitch } from "./shell/theme-switch.tsx";
@@ -97,6 +98,7 @@ export function GuestFrame({ title, isCentred = false, children }: GuestFramePro
           <span>{name}</span>
         </Link>
         {isCompact ? null : <PublicLinks />}
+        <LanguageSwitch />
         <ThemeSwitch />
         {isCompact ? null : <SecondWay />}
         {pathname === "/login" ? null : (

@@ -1,6 +1,7 @@
 // The human check of a form: Cloudflare's box when the server asks for it, and the proof it gives.
 import { useEffect, useRef, useState } from "react";
 import { messages } from "#console/base/faults.ts";
+import { LOCALE } from "#console/base/language.ts";
 import { useStatus } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
 import { toast } from "#console/base/toast.ts";
@@ -55,7 +56,7 @@ function Box({ siteKey, onProof }: BoxProps) {
         const widget = turnstile.render(place.current, {
           sitekey: siteKey,
           theme: mode,
-          language: "zh-cn",
+          language: LOCALE.toLowerCase(),
           callback: onProof,
           "expired-callback": () => onProof(""),
           "error-callback": () => onProof(""),

@@ -1,9 +1,11 @@
 // The frame of a page inside the shell: title, one sentence, primary action at the right.
 import type { ReactNode } from "react";
+import { usePageHere } from "./shell/nav.ts";
 import "./page.css";
 
 export interface PageProps {
-  readonly title: ReactNode;
+  /** undefined = as the page is called everywhere else. */
+  readonly title?: ReactNode;
   readonly lead?: ReactNode;
   readonly extra?: ReactNode;
   /** Forms are narrower than tables. */
@@ -12,11 +14,12 @@ export interface PageProps {
 }
 
 export function Page({ title, lead, extra, width = "full", children }: PageProps) {
+  const here = usePageHere();
   return (
     <div className={`tg-page tg-page-${width}`}>
       <header className="tg-page-head">
         <div className="tg-page-words">
-          <h1>{title}</h1>
+          <h1>{title ?? here?.title}</h1>
           {lead === undefined ? null : <p>{lead}</p>}
         </div>
         {extra === undefined ? null : <div className="tg-page-extra">{extra}</div>}

@@ -1,5 +1,5 @@
 // What a login provider says of a person, read field by field: nothing in it is trusted to have a form.
-import type { Rule } from "#contract/sign-on.ts";
+import type { Rule } from "#contract/login-provider.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,26 @@
-// The text of every letter, as subject and HTML. Pure.
+// The text of every letter: a subject, and paragraphs in HTML. Written in Chinese; `inLanguage` says it in its reader's language. Pure.
+import type { Language } from "#contract/language.ts";
+import { say } from "#server/locale/sentences.ts";
 
 export interface LetterText {
   readonly subject: string;
-  readonly html: string;
+  /** Each in HTML. */
+  readonly paragraphs: readonly string[];
+}
+
+/** A letter as it is sent. */
+export function inLanguage(
+  { subject, paragraphs }: LetterText,
+  language: Language,
+): { readonly subject: string; readonly html: string } {
+  // What a link says stands within its paragraph.
+  const inner = (html: string) =>
+    html.replace(/>([^<>]+)</g, (_, text: string) => `>${say(text, language)}<`);
+  const lines = paragraphs.flatMap((paragraph) => inner(say(paragraph, language)).split(/\r?\n/));
+  const body = lines.map((line) => `<p>${line}</p>`).join("\n");
+  const lang = language === "en" ? "en" : "zh-CN";
+  const html = `<!doctype html>\n<html lang="${lang}">\n<body>\n${body}\n</body>\n</html>`;
+  return { subject: say(subject, language), html };
 }
 
 function escapeHtml(text: string): string {
@@ -13,11 +31,6 @@ function escapeHtml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-function page(paragraphs: readonly string[]): string {
-  const body = paragraphs.map((paragraph) => `<p>${paragraph}</p>`).join("\n");
-  return `<!doctype html>\n<html lang="zh-CN">\n<body>\n${body}\n</body>\n</html>`;
-}
-
 function linkTo(url: string, text: string): string {
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
@@ -26,11 +39,11 @@ function linkTo(url: string, text: string): string {
 export function codeLetter(system: string, code: string): LetterText {
   return {
     subject: `${system} 邮箱验证码`,
-    html: page([
+    paragraphs: [
       `您好，您正在 ${escapeHtml(system)} 进行邮箱验证。`,
       `您的验证码为：<strong>${escapeHtml(code)}</strong>`,
       "验证码 10 分钟内有效，只能使用一次。如果不是您本人的操作，请忽略这封邮件。",
-    ]),
+    ],
   };
 }
 
@@ -38,12 +51,12 @@ export function codeLetter(system: string, code: string): LetterText {
 export function resetLetter(system: string, url: string): LetterText {
   return {
     subject: `${system} 密码重置`,
-    html: page([
+    paragraphs: [
       `您好，您正在重置 ${escapeHtml(system)} 的登录密码。`,
       `请点击 ${linkTo(url, "这里")} 完成重置；如果无法点击，请把下面的地址复制到浏览器中打开：`,
       linkTo(url, url),
       "链接 10 分钟内有效，只能使用一次。如果不是您本人的操作，请忽略这封邮件。",
-    ]),
+    ],
   };
 }
 
@@ -51,10 +64,10 @@ export function resetLetter(system: string, url: string): LetterText {
 export function resetDoneLetter(system: string, username: string): LetterText {
   return {
     subject: `${system} 密码已重置`,
-    html: page([
+    paragraphs: [
       `您好，您在 ${escapeHtml(system)} 的账户 ${escapeHtml(username)} 的密码刚刚通过邮件被重置，所有已登录的会话都已退出。`,
       "如果不是您本人的操作，请立即联系管理员。",
-    ]),
+    ],
   };
 }
 
@@ -66,10 +79,10 @@ export function quotaLetter(
   const title = state.isEmpty ? "您的额度已用尽" : "您的额度即将用尽";
   return {
     subject: `${system} ${title}`,
-    html: page([
+    paragraphs: [
       `您好，${title}，当前剩余额度为 ${escapeHtml(state.remaining)}。`,
       `为了不影响您的使用，请及时充值：${linkTo(state.topUpUrl, state.topUpUrl)}`,
-    ]),
+    ],
   };
 }
 
@@ -77,7 +90,7 @@ export function quotaLetter(
 export function noticeLetter(system: string, notice: { title: string; content: string }): LetterText {
   return {
     subject: `${system} ${notice.title}`,
-    html: page(notice.content.split(/\r?\n/).map(escapeHtml)),
+    paragraphs: [escapeHtml(notice.content)],
   };
 }
 
@@ -88,11 +101,11 @@ export function securityLetter(
 ): LetterText {
   return {
     subject: `${system} 账户安全提醒`,
-    html: page([
+    paragraphs: [
       `您好，您在 ${escapeHtml(system)} 的账户 ${escapeHtml(event.username)} 刚刚${escapeHtml(event.what)}。`,
       ...event.lines.map(escapeHtml),
       `如果不是您本人的操作，请立即修改密码，并在 ${linkTo(event.url, "登录会话")} 中结束不认识的会话。`,
-    ]),
+    ],
   };
 }
 
@@ -105,10 +118,10 @@ export function limitLetter(
   const end = isSoft ? "超出后只提醒，不拒绝调用。" : "用完后新的调用会被拒绝。";
   return {
     subject: `${system} ${budget}已用 80% 以上`,
-    html: page([
+    paragraphs: [
       `您好，${escapeHtml(budget)}已用 ${escapeHtml(spent)}，限额为 ${escapeHtml(amount)}。${end}`,
       escapeHtml(resets),
       `查看限额：${linkTo(url, url)}`,
-    ]),
+    ],
   };
 }

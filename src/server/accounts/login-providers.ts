@@ -1,5 +1,5 @@
 // Login providers as their rows tell: opened, checked, sealed. Secrets leave this file towards the provider alone.
-import { type ProviderDraft, type ProviderKind, ProviderSettings } from "#contract/sign-on.ts";
+import { type ProviderDraft, type ProviderKind, ProviderSettings } from "#contract/login-provider.ts";
 import { faults } from "#server/errors.ts";
 import type { Db } from "#server/store/db.ts";
 import type { ProviderRow } from "#server/store/sign-on.ts";
@@ -84,19 +84,20 @@ export async function checkTeams(db: Db, ids: readonly number[]): Promise<void> 
 /** What a draft lacks, for the operator; undefined = nothing. */
 function missingOf(kind: ProviderKind, draft: ProviderDraft): string | undefined {
   const { issuer, authorize_url, token_url, userinfo_url, id_path } = draft;
-  const needed: Readonly<Record<ProviderKind, Readonly<Record<string, string>>>> = {
-    feishu: { 允许的企业: draft.tenants.join() },
-    dingtalk: { 允许的企业: draft.tenants.join() },
-    wecom: { "应用 ID": draft.agent_id },
-    oidc: { 签发者地址: issuer },
-    oauth2: {
-      授权地址: authorize_url,
-      令牌地址: token_url,
-      用户信息地址: userinfo_url,
-      用户标识字段: id_path,
-    },
+  const tenants = ["允许的企业", draft.tenants.join()] as const;
+  const needed: Readonly<Record<ProviderKind, readonly (readonly [label: string, value: string])[]>> = {
+    feishu: [tenants],
+    dingtalk: [tenants],
+    wecom: [["应用 ID", draft.agent_id]],
+    oidc: [["签发者地址", issuer]],
+    oauth2: [
+      ["授权地址", authorize_url],
+      ["令牌地址", token_url],
+      ["用户信息地址", userinfo_url],
+      ["用户标识字段", id_path],
+    ],
   };
-  const empty = Object.entries(needed[kind]).find(([, value]) => value === "");
+  const empty = needed[kind].find(([, value]) => value === "");
   if (empty) return `请填写${empty[0]}`;
   if (kind === "oidc" && !draft.scopes.split(/\s+/).includes("openid")) return "授权范围须包含 openid";
   if (draft.mail_domains.length > 0 || !["oidc", "oauth2"].includes(kind)) return undefined;

@@ -5,7 +5,7 @@ import { createTestApp, type TestApp } from "#test/worlds/app.ts";
 describe("letters", () => {
   let app: TestApp;
   let smtp: SmtpEmulator;
-  const text = { subject: "s", html: "<p>h</p>" };
+  const text = { subject: "s", paragraphs: ["h"] };
 
   beforeEach(async () => {
     smtp = await startSmtp();

@@ -1,11 +1,13 @@
 // Sends letters: a bounded queue in memory, few connections at once, later tries after a temporary failure. A user asks again for a
 // letter that is lost with the process; so nothing here is stored on disk.
+import type { Language } from "#contract/language.ts";
 import { type Letter, type MailResult, sendMail } from "#server/egress/mail.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import { randomId } from "#server/secrets.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
+import { findLanguageOf } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import type { LetterText } from "./letters.ts";
+import { inLanguage, type LetterText } from "./letters.ts";
 
 /** ServerAddress, or this machine while none is set (requirements W6.2). Without a trailing slash. */
 export function siteUrl({ options, config }: Pick<Tools, "options" | "config">): string {
@@ -35,10 +37,10 @@ export interface Mailer {
   /** Whether a mail server is set up. */
   isReady(): boolean;
   /**
-   * Sends a letter; resolves after the first try, or at once while many others wait. `;` separates several addresses. Never
-   * throws.
+   * Sends a letter in the language that the account of the address chose, else in `language`; resolves after the first try, or at once
+   * while many others wait. `;` separates several addresses. Never throws.
    */
-  post(to: string, text: LetterText): Promise<Posted>;
+  post(to: string, text: LetterText, language?: Language): Promise<Posted>;
   /** One try, without later ones. Never throws. */
   once(to: string, text: LetterText): Promise<MailResult>;
   /** Resolves when no letter is being sent; letters that wait for another try do not count. */
@@ -47,7 +49,7 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-export type MailerTools = Pick<Tools, "options" | "egress" | "events" | "clock">;
+export type MailerTools = Pick<Tools, "db" | "options" | "egress" | "events" | "clock">;
 
 /** The one port where TLS begins with the first byte (requirements W4.7). */
 const TLS_PORT = 465;
@@ -76,8 +78,8 @@ export function createMailer(tools: MailerTools): Mailer {
   }
 
   /** One try of a letter; schedules the next when this one fails. */
-  async function attempt(letter: Letter, tries: number): Promise<Posted> {
-    const result = await inTurn(() => sendMail(tools.egress, serverOf(tools), letter));
+  async function attempt(letter: Promise<Letter>, tries: number): Promise<Posted> {
+    const result = await inTurn(async () => sendMail(tools.egress, serverOf(tools), await letter));
     if (result.isSent) {
       tools.events.mailDone({ outcome: "sent", problem: "" });
       return "sent";
@@ -94,6 +96,12 @@ export function createMailer(tools: MailerTools): Mailer {
     return "queued";
   }
 
+  async function written(to: string, text: LetterText, language?: Language): Promise<Letter> {
+    // A database in trouble keeps no letter back.
+    const chosen = await findLanguageOf(tools.db, to.toLowerCase()).catch(() => undefined);
+    return letterOf(tools, to, inLanguage(text, chosen ?? language ?? "zh"));
+  }
+
   function track<T>(work: Promise<T>): Promise<T> {
     running.add(work);
     const done = () => running.delete(work);
@@ -107,17 +115,17 @@ export function createMailer(tools: MailerTools): Mailer {
 
   return {
     isReady: () => tools.options.get("SMTPServer") !== "" && senderOf(tools) !== "",
-    async post(to, text) {
+    async post(to, text, language) {
       if (turns.length >= MAX_WAITING) {
         tools.events.mailDone({ outcome: "failed", problem: "queue full" });
         return "failed";
       }
       const isBusy = turns.length >= CONNECTIONS;
-      const first = track(attempt(letterOf(tools, to, text), 0));
+      const first = track(attempt(written(to, text, language), 0));
       return isBusy ? "queued" : first;
     },
     once: (to, text) =>
-      track(inTurn(() => sendMail(tools.egress, serverOf(tools), letterOf(tools, to, text)))),
+      track(inTurn(async () => sendMail(tools.egress, serverOf(tools), await written(to, text)))),
     idle,
     async close() {
       for (const timer of retries) clearTimeout(timer);
@@ -143,7 +151,11 @@ function senderOf({ options }: MailerTools): string {
   return (/<([^<>]*)>\s*$/.exec(text)?.[1] ?? text).trim();
 }
 
-function letterOf(tools: MailerTools, to: string, text: LetterText): Letter {
+function letterOf(
+  tools: MailerTools,
+  to: string,
+  text: { readonly subject: string; readonly html: string },
+): Letter {
   const sender = senderOf(tools);
   const domain = sender.split("@").at(-1) || "localhost";
   return {

@@ -1,6 +1,6 @@
 // Password reset by mail (requirements W4.4, A12–A14, A22). The answer never tells whether an address is known: the look-up
 // and the letter happen after the answer.
-
+import type { Language } from "#contract/language.ts";
 import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword, randomId, randomPassword } from "#server/secrets.ts";
@@ -19,7 +19,7 @@ export type ResetTools = Pick<
 
 export interface Resets {
   /** Asks for a letter. Throws: 429, AppError when there is no mail server; both whatever the address. */
-  request(asked: { email: string; address: string }): Promise<void>;
+  request(asked: { email: string; address: string; language: Language }): Promise<void>;
   /**
    * Sets a new random password and returns it; every session and the access token end. `beside` is written last in the same
    * transaction. Throws: the same AppError for all causes.
@@ -42,20 +42,20 @@ function refOf(userId: number): CodeRef {
 export function createResets(tools: ResetTools): Resets {
   const running = new Set<Promise<unknown>>();
 
-  async function write(email: string): Promise<void> {
+  async function write(email: string, language: Language): Promise<void> {
     const user = await findResettable(tools, email);
     if (!user) return;
     const token = randomId();
     await issueCode(tools, refOf(user.id), { text: token, userId: user.id });
     const url = `${siteUrl(tools)}/user/reset?email=${encodeURIComponent(email)}&token=${token}`;
-    await tools.mailer.post(email, resetLetter(tools.options.get("SystemName"), url));
+    await tools.mailer.post(email, resetLetter(tools.options.get("SystemName"), url), language);
   }
 
   return {
-    async request({ email, address }) {
+    async request({ email, address, language }) {
       if (!tools.mailer.isReady()) throw faults.refused("管理员尚未配置邮件服务，无法发送邮件");
       await limitMail(tools, email, address);
-      const work = write(email).catch((error: unknown) =>
+      const work = write(email, language).catch((error: unknown) =>
         tools.events.backgroundFailed({ task: "reset letter", error }),
       );
       running.add(work);

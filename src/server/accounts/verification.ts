@@ -1,4 +1,5 @@
 // Codes that prove an e-mail address: for a registration, or to bind the address to an account (requirements W4.2, W4.3).
+import type { Language } from "#contract/language.ts";
 import { Role } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
@@ -37,9 +38,9 @@ export function codeRef(email: string, userId: number): CodeRef {
  */
 export async function sendCode(
   tools: VerificationTools,
-  request: { email: string; userId: number; address: string },
+  request: { email: string; userId: number; address: string; language: Language },
 ): Promise<void> {
-  const { email, userId, address } = request;
+  const { email, userId, address, language } = request;
   refuseDomain(tools, email);
   if (!tools.mailer.isReady()) throw faults.refused("管理员尚未配置邮件服务，无法发送邮件");
   const owner = await findUserByMailbox(tools.db, email);
@@ -47,7 +48,7 @@ export async function sendCode(
   await limitMail(tools, email, address);
   const text = randomDigits(6);
   await issueCode(tools, codeRef(email, userId), { text, userId });
-  const posted = await tools.mailer.post(email, codeLetter(tools.options.get("SystemName"), text));
+  const posted = await tools.mailer.post(email, codeLetter(tools.options.get("SystemName"), text), language);
   if (posted === "failed") throw faults.refused("邮件发送失败，请检查邮箱地址或稍后再试");
 }
 

@@ -1,9 +1,11 @@
 // Handlers: targets of alerts and what was sent to them, for the super administrator. Secrets are written and never read
 // (requirements I54).
 import type { AlertTarget, alertApi } from "#contract/alert.ts";
+import type { Language } from "#contract/language.ts";
 import { checkTarget, openTarget, shownAddress, targetColumns } from "#server/alerts/targets.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import {
   type AlertTargetRow,
   countWaiting,
@@ -24,10 +26,10 @@ import type { Handlers } from "./call.ts";
 const MAX_TARGETS = 50;
 
 export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
-  async list(ctx) {
+  async list(ctx, { language }) {
     const waiting = await countWaiting(ctx.db);
     const rows = await listAlertTargets(ctx.db);
-    return Promise.all(rows.map((row) => present(ctx, row, waiting.get(row.id) ?? 0)));
+    return Promise.all(rows.map((row) => present(ctx, row, waiting.get(row.id) ?? 0, language)));
   },
 
   async create(ctx, call) {
@@ -48,7 +50,7 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
       await audit(ctx, tx, call, { action: "alert.create", target: made, detail });
       return made;
     });
-    return present(ctx, await getTarget(ctx, id), 0);
+    return present(ctx, await getTarget(ctx, id), 0, call.language);
   },
 
   async update(ctx, call) {
@@ -56,7 +58,7 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
     const before = await getTarget(ctx, params.id);
     const opened = openTarget(ctx, before);
     checkTarget(ctx, opened.kind, body, opened);
-    const was = await present(ctx, before, 0);
+    const was = await present(ctx, before, 0, "zh");
     await ctx.db.transaction().execute(async (tx) => {
       await updateAlertTarget(tx, before.id, targetColumns(ctx, body));
       if (!body.is_enabled) await stopDeliveries(tx, before.id, "通知对象已停用", ctx.clock.seconds());
@@ -65,7 +67,7 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
       await audit(ctx, tx, call, { action: "alert.update", target: before.id, detail, before: was });
     });
     const waiting = await countWaiting(ctx.db);
-    return present(ctx, await getTarget(ctx, before.id), waiting.get(before.id) ?? 0);
+    return present(ctx, await getTarget(ctx, before.id), waiting.get(before.id) ?? 0, call.language);
   },
 
   async remove(ctx, call) {
@@ -82,14 +84,16 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
     const outcome = await ctx.alerts.test(openTarget(ctx, row));
     const problem = outcome.isSent ? "" : outcome.problem;
     await audit(ctx, ctx.db, call, { action: "alert.test", target: row.id, detail: { problem } });
-    return { is_ok: outcome.isSent, detail: problem };
+    return { is_ok: outcome.isSent, detail: say(problem, call.language) };
   },
 
-  async deliveries(ctx, { query }) {
+  async deliveries(ctx, { query, language }) {
     const { p: page, size, target } = query;
     const { rows, total } = await listDeliveries(ctx.db, { page, size, target });
     const data = rows.map(({ about: _about, next_ms, done_at, ...row }) => ({
       ...row,
+      title: say(row.title, language),
+      problem: say(row.problem, language),
       at: done_at || Math.ceil(next_ms / 1_000),
     }));
     return { data, total };
@@ -105,7 +109,10 @@ export const alert: Handlers<{ alert: typeof alertApi }>["alert"] = {
     return null;
   },
 
-  conditions: (ctx) => listConditions(ctx.db),
+  async conditions(ctx, { language }) {
+    const rows = await listConditions(ctx.db);
+    return rows.map((row) => ({ ...row, title: say(row.title, language) }));
+  },
 };
 
 async function getTarget({ db }: Context, id: number): Promise<AlertTargetRow> {
@@ -114,7 +121,12 @@ async function getTarget({ db }: Context, id: number): Promise<AlertTargetRow> {
   return row;
 }
 
-async function present(ctx: Context, row: AlertTargetRow, waiting: number): Promise<AlertTarget> {
+async function present(
+  ctx: Context,
+  row: AlertTargetRow,
+  waiting: number,
+  language: Language,
+): Promise<AlertTarget> {
   const target = openTarget(ctx, row);
   const { sent, ended } = await lastDeliveries(ctx.db, row.id);
   const { id, kind, name, events, tells_end, quiet_from, quiet_to, to } = target;
@@ -125,6 +137,6 @@ async function present(ctx: Context, row: AlertTargetRow, waiting: number): Prom
     address: shownAddress(target),
     has_secret: target.secret !== "",
     last_sent_at: sent?.done_at ?? 0,
-    last_problem: ended?.problem ?? "",
+    last_problem: say(ended?.problem ?? "", language),
   };
 }

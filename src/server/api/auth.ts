@@ -65,14 +65,14 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     return null;
   },
 
-  async sendCode(ctx, { actor, query, address, session }) {
-    await sendCode(ctx, { email: query.email, userId: actor?.id ?? 0, address });
+  async sendCode(ctx, { actor, query, address, language, session }) {
+    await sendCode(ctx, { email: query.email, userId: actor?.id ?? 0, address, language });
     await grantCredit(ctx, session.ensureBrowserId());
     return null;
   },
 
-  async requestReset(ctx, { query, address }) {
-    await ctx.resets.request({ email: query.email, address });
+  async requestReset(ctx, { query, address, language }) {
+    await ctx.resets.request({ email: query.email, address, language });
     return null;
   },
 

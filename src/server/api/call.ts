@@ -1,5 +1,6 @@
 // The types between the endpoint table and its handlers: what a handler gets and must return. No HTTP here.
 import type { AnswerOf, Endpoint, InputOf } from "#contract/endpoint.ts";
+import type { Language } from "#contract/language.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 
@@ -39,6 +40,8 @@ export interface Call<E extends Endpoint> extends InputOf<E> {
   readonly address: string;
   /** What the client calls itself; it may say anything. */
   readonly agent: string;
+  /** What the client reads. */
+  readonly language: Language;
   /** The call passed the human check by the credit of an earlier one. */
   readonly onCredit: boolean;
   /** The client is on the server's own machine. */

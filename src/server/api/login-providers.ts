@@ -1,5 +1,5 @@
 // Handlers: the login providers, for the super administrator. Secrets are written and never read (requirements I48).
-import type { LoginProvider, loginProviderApi } from "#contract/sign-on.ts";
+import type { LoginProvider, loginProviderApi } from "#contract/login-provider.ts";
 import {
   checkProvider,
   checkTeams,

@@ -1,6 +1,8 @@
 // Handlers: the usage log and its sums (requirements W3.9).
+import type { Language } from "#contract/language.ts";
 import { CLEARED_LOG_TYPES, type LogEntry, type logApi } from "#contract/log.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import type { LogFilter } from "#server/store/log-filter.ts";
 import { statLogs } from "#server/store/log-stats.ts";
 import { clearLogs, countLogs, type ListedLog, listLogs, searchLogs } from "#server/store/logs.ts";
@@ -9,16 +11,16 @@ import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
 export const log: Handlers<{ log: typeof logApi }>["log"] = {
-  async list(ctx, { query }) {
+  async list(ctx, { query, language }) {
     const filter = { ...filterOf(query), username: query.username, channelId: query.channel };
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
-    return { data: rows.map(present), total: await countLogs(ctx.db, filter) };
+    return { data: rows.map((row) => present(row, language)), total: await countLogs(ctx.db, filter) };
   },
 
-  async listSelf(ctx, { actor, query }) {
+  async listSelf(ctx, { actor, query, language }) {
     const filter = { ...filterOf(query), userId: actor.id };
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
-    return { data: rows.map(withoutChannel), total: await countLogs(ctx.db, filter) };
+    return { data: rows.map((row) => withoutChannel(row, language)), total: await countLogs(ctx.db, filter) };
   },
 
   async stat(ctx, { query }) {
@@ -35,14 +37,14 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
     return { quota, token: tokens, request: requests };
   },
 
-  async search(ctx, { query }) {
+  async search(ctx, { query, language }) {
     const rows = await searchLogs(ctx.db, { keyword: query.keyword });
-    return { data: rows.map(present), total: rows.length };
+    return { data: rows.map((row) => present(row, language)), total: rows.length };
   },
 
-  async searchSelf(ctx, { actor, query }) {
+  async searchSelf(ctx, { actor, query, language }) {
     const rows = await searchLogs(ctx.db, { keyword: query.keyword, userId: actor.id });
-    return { data: rows.map(withoutChannel), total: rows.length };
+    return { data: rows.map((row) => withoutChannel(row, language)), total: rows.length };
   },
 
   async clear(ctx, call) {
@@ -88,9 +90,10 @@ export function filterOf(query: Filters): LogFilter {
   };
 }
 
-function present(row: ListedLog): LogEntry {
+function present(row: ListedLog, language: Language): LogEntry {
   return {
     ...row,
+    content: say(row.content, language),
     channel: row.channel_id,
     is_stream: row.is_stream === 1,
     estimated: row.estimated === 1,
@@ -104,6 +107,6 @@ function present(row: ListedLog): LogEntry {
 }
 
 /** Users do not learn which upstream served their calls (requirements P06). */
-export function withoutChannel(row: ListedLog): LogEntry {
-  return { ...present(row), channel: 0, channel_name: "", trail: [] };
+export function withoutChannel(row: ListedLog, language: Language): LogEntry {
+  return { ...present(row, language), channel: 0, channel_name: "", trail: [] };
 }

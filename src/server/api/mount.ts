@@ -5,6 +5,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
+import type { Language } from "#contract/language.ts";
 import { UserStatus } from "#contract/user.ts";
 import { type Actor, accessTokenOf } from "#server/accounts/actors.ts";
 import { confirmHuman, type ProtectedCall } from "#server/accounts/human.ts";
@@ -14,6 +15,7 @@ import { type Client, identifyClient } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { limitAddress } from "#server/limits/limits.ts";
+import { languageOf } from "#server/locale/language.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
 import { isPassing } from "#server/store/fault.ts";
 import { audit } from "./audit-log.ts";
@@ -38,7 +40,13 @@ export const STRICT_TRANSPORT = "max-age=31536000";
 /** What the node listener passes; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
-  Variables: { requestId: string; client: Client; accessToken: string | undefined; onCredit: boolean };
+  Variables: {
+    requestId: string;
+    client: Client;
+    language: Language;
+    accessToken: string | undefined;
+    onCredit: boolean;
+  };
 }
 type Http = HonoContext<Env>;
 
@@ -128,6 +136,10 @@ function introduce(ctx: Context, http: Http): void {
   const client = identifyClient(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
   http.set("requestId", requestId);
   http.set("client", client);
+  http.set(
+    "language",
+    languageOf((name) => http.req.header(name)),
+  );
   http.set("accessToken", accessTokenOf(http.req.header("authorization")));
   http.header("X-Oneapi-Request-Id", requestId);
   http.header("Cache-Control", "no-store");
@@ -261,6 +273,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     address: http.var.client.address,
     isLocal: http.var.client.isLocal,
     agent: http.req.header("user-agent") ?? "",
+    language: http.var.language,
     onCredit: http.var.onCredit,
     accessToken: http.var.accessToken,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
@@ -364,5 +377,9 @@ function renderFailure(http: Http, error: AppError): Response {
   // The family's limits answer with an empty body.
   if (error.status === 429 && error.publicMessage === "") return http.body(null, 429);
   // Every constructor in errors.ts uses one of these.
-  return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503);
+  return send(
+    http,
+    renderEnvelope(error, http.var.language),
+    error.status as 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503,
+  );
 }

@@ -1,7 +1,9 @@
 // Handler: the receipt of one call. The ledger says what was charged; the log, which may be off or cleared, says how it was computed.
+import type { Language } from "#contract/language.ts";
 import { LogType } from "#contract/log.ts";
 import type { Receipt, ReceiptReason, receiptApi } from "#contract/receipt.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import type { LogRow } from "#server/store/logs.ts";
 import { findCallLog, findCharge, findReservation, tokenNameOf } from "#server/store/receipts.ts";
 import type { Handlers } from "./call.ts";
@@ -12,7 +14,7 @@ const LONGEST_SEC = 6 * 3_600;
 const EARLY_SEC = 3_600 + 600;
 
 export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
-  async get({ db }, { actor, params }) {
+  async get({ db }, { actor, params, language }) {
     const call = { userId: actor.id, requestId: params.request_id };
     const charge = await findCharge(db, call);
     if (charge) {
@@ -22,12 +24,12 @@ export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
       const quota = charge.plan_amount - charge.amount;
       const parts = { quota, plan_quota: charge.plan_amount };
       const booked = { created_at: at, ...parts, shortfall: charge.shortfall, model_name: charge.detail };
-      return { ...receiptOf(call.requestId, log), ...booked, token_name: name };
+      return { ...receiptOf(call.requestId, log, language), ...booked, token_name: name };
     }
     const open = await findReservation(db, call);
     if (open)
       return {
-        ...receiptOf(call.requestId, undefined),
+        ...receiptOf(call.requestId, undefined, language),
         created_at: open.created_at,
         model_name: open.model_name,
         token_name: await tokenNameOf(db, open.token_id),
@@ -41,7 +43,7 @@ export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
         : await findCallLog(db, call, { from: at - EARLY_SEC, to: at + LONGEST_SEC });
     // Another user's call is as unknown as none.
     if (!failed) throw faults.notFound("找不到该请求");
-    return receiptOf(call.requestId, failed);
+    return receiptOf(call.requestId, failed, language);
   },
 };
 
@@ -54,7 +56,7 @@ function secondOf(requestId: string): number | undefined {
     : Math.floor(new Date(year, month - 1, day, hour, minute, second).getTime() / 1000);
 }
 
-function receiptOf(requestId: string, log: LogRow | undefined): Receipt {
+function receiptOf(requestId: string, log: LogRow | undefined, language: Language): Receipt {
   const content = log?.content ?? "";
   const isFailed = log?.type === LogType.error;
   return {
@@ -75,8 +77,8 @@ function receiptOf(requestId: string, log: LogRow | undefined): Receipt {
     is_stream: log?.is_stream === 1,
     elapsed_time: log?.elapsed_time ?? 0,
     first_byte_time: log?.first_byte_time ?? 0,
-    ratios: isFailed ? [] : ratiosOf(content),
-    formula: isFailed ? content : formulaOf(content),
+    ratios: isFailed ? [] : ratiosOf(content, language),
+    formula: say(isFailed ? content : formulaOf(content), language),
   };
 }
 
@@ -97,10 +99,10 @@ function reasonOf(log: LogRow | undefined): ReceiptReason {
 }
 
 /** `模型倍率 1.25，补全倍率 4`: names and values before the formula. */
-function ratiosOf(content: string): Receipt["ratios"] {
+function ratiosOf(content: string, language: Language): Receipt["ratios"] {
   const [head = ""] = content.split("；");
   return [...head.matchAll(/([\p{Script=Han}]+倍率) ([\d.]+)/gu)].map(([, name = "", value = ""]) => ({
-    name,
+    name: say(name, language),
     value,
   }));
 }

@@ -8,13 +8,14 @@ import { modelList } from "#server/accounts/model-list.ts";
 import { explainKey, explainRoute } from "#server/channels/explain.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import { countKeys, listKeys } from "#server/store/channel-key-lists.ts";
 import { findKeyOwner } from "#server/store/tokens.ts";
 import { findUserById } from "#server/store/users.ts";
 import type { Handlers } from "./call.ts";
 
 export const route: Handlers<{ route: typeof routeApi }>["route"] = {
-  async explain(ctx, { query }) {
+  async explain(ctx, { query, language }) {
     const { token_id: tokenId, user_id: userId } = query;
     const model = query.model.trim();
     const format = query.format.trim() || "chat";
@@ -29,7 +30,7 @@ export const route: Handlers<{ route: typeof routeApi }>["route"] = {
       { group, model, endpoint: format },
     );
     const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
-    return { ...(await withKeyNames(ctx, explained)), refusal: said };
+    return { ...(await withKeyNames(ctx, explained)), refusal: say(said, language) };
   },
 };
 

@@ -11,7 +11,7 @@ import { reportOf, spanOf } from "./usage.ts";
 
 export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | "usage"> = {
   async logs(ctx, call) {
-    const { actor, query } = call;
+    const { actor, query, language } = call;
     const team = await enterTeam(ctx, call, teamApi.logs);
     const memberId = mayInTeam(team.role, "calls") ? query.user_id : actor.id;
     const filter = { ...filterOf(query), userId: team.wallet_id, memberId };
@@ -21,7 +21,7 @@ export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | 
       rows.map(({ member_id }) => member_id),
     );
     const data = rows.map((row) => ({
-      ...withoutChannel(row),
+      ...withoutChannel(row, language),
       member_id: row.member_id,
       member_name: names.get(row.member_id) ?? "",
     }));

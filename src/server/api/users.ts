@@ -44,6 +44,7 @@ export const blankUser: User = {
   inviter_id: 0,
   invite_commission_balance: "0",
   staff_set_id: 0,
+  language: "",
 };
 
 /** A row as it crosses the wire: no secrets, and the commission in yuan. */
@@ -76,6 +77,7 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
         display_name: body.display_name || undefined,
       }),
       ...(renewal ? { password: renewal.after } : {}),
+      ...(body.language === undefined ? {} : { language: body.language }),
     };
     const keepSession = session.id === undefined ? undefined : ctx.secrets.hash(session.id);
     try {

@@ -13,7 +13,7 @@ mkdirSync(join(root, "assets"));
 writeFileSync(join(root, "index.html"), "<p>first</p>");
 writeFileSync(join(root, "assets", "main-1.js"), "1");
 
-const ASKED = { acceptEncoding: "", ifNoneMatch: "" };
+const ASKED = { language: "zh", acceptEncoding: "", ifNoneMatch: "" } as const;
 
 test("a client that asks while they are listed for the first time is answered too", async () => {
   const files = createConsoleFiles(root, () => 0);

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Language } from "#contract/language.ts";
 
 export interface FileAnswer {
   readonly status: 200 | 304 | 404;
@@ -11,10 +12,10 @@ export interface FileAnswer {
 }
 
 export interface ConsoleFiles {
-  /** The file at a path, else index.html; undefined when the console was never built. */
+  /** The file at a path, else the console's page in the client's language; undefined when the console was never built. */
   answer(
     path: string,
-    request: { acceptEncoding: string; ifNoneMatch: string },
+    request: { language: Language; acceptEncoding: string; ifNoneMatch: string },
   ): Promise<FileAnswer | undefined>;
 }
 
@@ -39,6 +40,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const COMPRESSIBLE = /^(text\/|application\/(json|manifest)|image\/svg)/;
 const RESCAN_MS = 1000;
+/** The page of the console: built once for each language. */
+const PAGES: Readonly<Record<Language, string>> = { zh: "/index.html", en: "/index.en.html" };
 
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
@@ -67,6 +70,12 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
     }
   }
 
+  /** The file of that name, else the page; in Chinese where an older build is served, which had no other. */
+  function entryFor(path: string, language: Language): Entry | undefined {
+    const file = isPage(path) ? undefined : entries.get(path);
+    return file ?? entries.get(PAGES[language]) ?? entries.get(PAGES.zh);
+  }
+
   function body(entry: Entry, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
     const key = `${entry.etag} ${entry.path} ${encoding}`;
     const known = bodies.get(key);
@@ -83,21 +92,20 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
       if (Math.abs(now() - scannedMs) > RESCAN_MS) scanning ??= scan();
       // Whichever request began it: before the first has ended nothing is known.
       await scanning;
-      const wanted = entries.get(path);
       // A chunk of an older build is gone; the console then offers to reload. A newer build's may come: no cache keeps the answer.
-      if (!wanted && isAsset(path))
+      if (isAsset(path) && !entries.has(path))
         return { status: 404, headers: { "Cache-Control": "no-store" }, body: null };
-      const entry = wanted ?? entries.get("/index.html");
+      const entry = entryFor(path, request.language);
       if (!entry) return undefined;
       const type = TYPES[extname(entry.path)] ?? "application/octet-stream";
       const headers = {
         "Content-Type": type,
         "Cache-Control": cacheRule(entry.path),
         ETag: entry.etag,
-        Vary: "Accept-Encoding",
+        Vary: isPage(entry.path) ? "Accept-Encoding, Accept-Language, Cookie" : "Accept-Encoding",
       };
       if (request.ifNoneMatch === entry.etag) return { status: 304, headers, body: null };
-      const encoding = COMPRESSIBLE.test(type) ? pickEncoding(request.acceptEncoding) : "identity";
+      const encoding = pickEncoding(type, request.acceptEncoding);
       const bytes = await body(entry, encoding);
       const encoded = encoding === "identity" ? headers : { ...headers, "Content-Encoding": encoding };
       return { status: 200, headers: encoded, body: bytes };
@@ -105,13 +113,18 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
   };
 }
 
-/** index.html names the assets and is asked for again each time. */
-function cacheRule(path: string): string {
-  if (isAsset(path)) return "public, max-age=31536000, immutable";
-  return path === "/index.html" ? "no-cache" : "public, max-age=604800";
+function isPage(path: string): boolean {
+  return path === PAGES.zh || path === PAGES.en;
 }
 
-function pickEncoding(acceptEncoding: string): Encoding {
+/** The page names the assets and is asked for again each time. */
+function cacheRule(path: string): string {
+  if (isAsset(path)) return "public, max-age=31536000, immutable";
+  return isPage(path) ? "no-cache" : "public, max-age=604800";
+}
+
+function pickEncoding(type: string, acceptEncoding: string): Encoding {
+  if (!COMPRESSIBLE.test(type)) return "identity";
   if (/\bbr\b/.test(acceptEncoding)) return "br";
   return /\bgzip\b/.test(acceptEncoding) ? "gzip" : "identity";
 }

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
+import { listConditions } from "#server/store/alerts.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { seedUser } from "#test/seeds/seed.ts";
@@ -109,6 +110,8 @@ describe.each(databases)("jobs on $name", (database) => {
     expect(ctx.events.samples().find(({ name }) => name === "tollgate_books_differ_total")?.value).toBe(2);
     await sql`UPDATE users SET quota = quota - 5 WHERE id = ${user.id}`.execute(ctx.db);
     expect(await reconcile.run(ctx)).toBe("books agree");
+    // That it is over is noted in the background.
+    await expect.poll(() => listConditions(ctx.db, "ledger_differs")).toEqual([]);
   });
 
   test("an act that was edited in the database is found by the daily check, told to the administrator, and counted", async () => {

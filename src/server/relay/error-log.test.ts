@@ -193,6 +193,7 @@ describe("entries are few", () => {
         plans: [],
         pin: undefined,
         isGroupNamed: false,
+        language: "",
         fallbacks: [],
       },
       model: "m",

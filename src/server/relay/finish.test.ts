@@ -24,6 +24,7 @@ async function uncountable(requestId: string) {
     limits: [],
     plans: [],
     isGroupNamed: false,
+    language: "",
     fallbacks: [],
     pin: undefined,
   };

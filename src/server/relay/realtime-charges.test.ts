@@ -20,6 +20,7 @@ async function newBill(): Promise<RealtimeBill> {
     limits: [],
     plans: [],
     isGroupNamed: false,
+    language: "",
     fallbacks: [],
     pin: undefined,
   };

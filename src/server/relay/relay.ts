@@ -181,6 +181,7 @@ async function relay(
     // Always awaited: meanwhile a body that came with its head is parsed, and needs no listeners.
     const caller = await services.authenticator.authenticate(state.offers, address);
     state.caller = caller;
+    response.language = caller.language;
     if (!services.limits.isOff) state.freeSlot = await services.limits.begin(caller, address);
     const body = services.readBody(req, response);
     const read = readAsked(req, routed, body instanceof Promise ? await body : body);

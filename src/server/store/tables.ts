@@ -50,6 +50,8 @@ export interface UsersTable {
   is_wallet: Generated<number>;
   /** An administrator's set of permissions; 0 = none. */
   staff_set_id: Generated<number>;
+  /** zh or en, as its owner chose; "" = what the browser prefers. */
+  language: Generated<string>;
 }
 
 export interface SessionsTable {

@@ -90,6 +90,7 @@ export function keyOwners(db: Db) {
       "tokens.subnet as subnet",
       "tokens.groups as groups",
       "users.username as username",
+      "users.language as language",
       "users.group as group",
       "users.role as role",
       "users.staff_set_id as staff_set_id",

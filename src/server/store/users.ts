@@ -1,5 +1,6 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { Language } from "#contract/language.ts";
 import { plainName } from "#contract/name.ts";
 import { changesOne, isNoChange } from "./change.ts";
 import { type Db, isPostgres } from "./db.ts";
@@ -46,6 +47,7 @@ const COLUMNS = [
   "invite_commission_micro",
   "external_login",
   "staff_set_id",
+  "language",
 ] as const satisfies readonly (keyof UserRow)[];
 
 /** Columns a list of users can be sorted by. */
@@ -104,6 +106,12 @@ export async function findUserByIdentity(
 ): Promise<UserRow | undefined> {
   if (value === "") return undefined;
   return reading(db).where(identity, "=", value).where(identity, "<>", "").executeTakeFirst();
+}
+
+/** The language that the owner of an address chose; undefined = none did. */
+export async function findLanguageOf(db: Db, email: string): Promise<Language | undefined> {
+  const { data } = Language.safeParse((await findUserByIdentity(db, "email", email))?.language);
+  return data;
 }
 
 /** The one who has an address, or another address of the same mailbox; "" is nobody's. */

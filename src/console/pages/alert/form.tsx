@@ -227,7 +227,6 @@ function TargetForm({ row }: { readonly row: AlertTarget | undefined }) {
 export function AlertTargetFormPage() {
   return (
     <FormPage<AlertTarget>
-      noun="通知对象"
       load={(id) => {
         const { queryKey, queryFn } = query(alertApi.list, {});
         return {

@@ -1,8 +1,10 @@
 // Alerts for the super administrator: where they go, what was sent, and what lasts.
+
 import { ReloadOutlined } from "@ant-design/icons";
 import { Tabs } from "antd";
 import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { removesRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
@@ -133,7 +135,7 @@ type ConditionRow = AlertCondition & { readonly id: number };
 
 const conditionColumns: readonly Column<ConditionRow>[] = [
   { key: "title", title: "问题", isFixed: true, isInHead: true, width: 300, isGrowing: true, shows: "text" },
-  { key: "event", title: "事件", width: 180, render: (row) => eventText(row.event) },
+  { key: "event", title: "事件类型", width: wide(180, 208), render: (row) => eventText(row.event) },
   { key: "since", title: "开始时间", width: 172, shows: "time" },
 ];
 

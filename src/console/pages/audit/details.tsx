@@ -1,6 +1,8 @@
 // One act in full: who, from where, what it was done to, and each field before and after.
+
 import { Drawer, Table } from "antd";
 import { formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { Facts } from "#console/ui/facts.tsx";
@@ -60,7 +62,7 @@ export function AuditDetails({ entry, onClose }: AuditDetailsProps) {
       {entry === undefined ? null : (
         <>
           <Facts
-            labelWidth={80}
+            labelWidth={wide(80, 96)}
             facts={[
               ["编号", String(entry.id)],
               ["时间", formatTime(entry.created_at)],

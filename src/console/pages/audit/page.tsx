@@ -1,4 +1,5 @@
 // The audit log (审计): who did what, when and from where, what it was before and after, and whether the log is as it was written.
+
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
@@ -6,6 +7,7 @@ import { call, query } from "#console/base/call.ts";
 import type { CsvColumn } from "#console/base/export.ts";
 import { faultText } from "#console/base/faults.ts";
 import { formatCount, formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { wholeIn } from "#console/base/time-range.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { ClippedText } from "#console/ui/cell.tsx";
@@ -61,7 +63,7 @@ const columns: readonly Column<AuditEntry>[] = [
     key: "action",
     title: "操作",
     isInHead: true,
-    width: 148,
+    width: wide(148, 170),
     render: (row) => <ClippedText text={auditActionText(row.action)} />,
   },
   { key: "target", title: "对象", shows: "text", width: 124 },

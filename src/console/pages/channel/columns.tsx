@@ -1,4 +1,5 @@
 // The columns of the channel list.
+
 import { SyncOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
@@ -6,6 +7,7 @@ import { Link } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import type { TagColour } from "#console/base/colours.ts";
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
@@ -149,30 +151,45 @@ function Name({ row }: CellProps<Channel>) {
  * are only shown. */
 export function channelColumns(change: Change | undefined): readonly Column<Channel>[] {
   return [
-    { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: 50 },
-    { key: "name", title: "名称", cell: Name, isFixed: true, isSortable: true, isInHead: true, width: 120 },
+    { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: wide(50, 44) },
+    {
+      key: "name",
+      title: "名称",
+      cell: Name,
+      isFixed: true,
+      isSortable: true,
+      isInHead: true,
+      width: wide(120, 104),
+    },
     {
       key: "group",
       title: "分组",
       isSortable: true,
-      width: 112,
+      width: wide(112, 108),
       render: (row) => <GroupTags groups={row.group} />,
     },
     {
       key: "type",
       title: "类型",
       isSortable: true,
-      width: 128,
+      width: wide(128, 108),
       render: (row) => <TypeTag type={row.type} />,
     },
-    { key: "status", title: "状态", cell: ChannelState, isSortable: true, isInHead: true, width: 90 },
-    { key: "response_time", title: "响应时间", cell: ResponseTime, isSortable: true, width: 88 },
-    { key: "balance", title: "余额", cell: Balance, isSortable: true, isNumber: true, width: 94 },
+    {
+      key: "status",
+      title: "状态",
+      cell: ChannelState,
+      isSortable: true,
+      isInHead: true,
+      width: wide(90, 122),
+    },
+    { key: "response_time", title: "响应时间", cell: ResponseTime, isSortable: true, width: wide(88, 94) },
+    { key: "balance", title: "余额", cell: Balance, isSortable: true, isNumber: true, width: wide(94, 88) },
     {
       key: "priority",
       title: "优先级",
       isSortable: true,
-      width: 86,
+      width: wide(86, 78),
       render: (row) =>
         change === undefined ? (
           row.priority
@@ -189,7 +206,7 @@ export function channelColumns(change: Change | undefined): readonly Column<Chan
       key: "weight",
       title: "权重",
       isSortable: true,
-      width: 82,
+      width: wide(82, 74),
       render: (row) =>
         change === undefined ? (
           row.weight

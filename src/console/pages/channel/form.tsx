@@ -184,7 +184,7 @@ function ChannelForm({ channel: found }: { readonly channel: Channel | undefined
 
 export function ChannelFormPage() {
   return (
-    <FormPage<Channel> noun="渠道" load={(id) => formQuery(channelApi.get, { params: { id } })}>
+    <FormPage<Channel> load={(id) => formQuery(channelApi.get, { params: { id } })}>
       {(channel) => <ChannelForm channel={channel} />}
     </FormPage>
   );

@@ -1,5 +1,7 @@
 // The columns of a channel's keys.
+
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -57,24 +59,24 @@ function Tested({ row }: CellProps<ChannelKey>) {
 
 export const keyColumns: readonly Column<ChannelKey>[] = [
   { key: "name", title: "密钥", cell: Name, isFixed: true, isInHead: true, width: 124 },
-  { key: "status", title: "状态", cell: KeyState, isInHead: true, width: 92 },
-  { key: "status_reason", title: "停用原因", shows: "text", isGrowing: true, width: 118 },
+  { key: "status", title: "状态", cell: KeyState, isInHead: true, width: wide(92, 96) },
+  { key: "status_reason", title: "停用原因", shows: "text", isGrowing: true, width: wide(118, 100) },
   { key: "weight", title: "权重", shows: "number", isNumber: true, width: 56 },
   {
     key: "models",
     title: "模型",
-    width: 84,
+    width: wide(84, 80),
     render: (row) => <ClippedText text={row.models.join("、")} none="全部" />,
   },
   {
     key: "proxy",
     title: "代理",
-    width: 84,
+    width: wide(84, 80),
     render: (row) => <ClippedText text={row.proxy === "direct" ? "直连" : row.proxy} none="同渠道" />,
   },
   { key: "in_flight", title: "进行中", shows: "number", isNumber: true, width: 66 },
-  { key: "used_quota", title: "已用额度", shows: "quota", isNumber: true, width: 84 },
-  { key: "last_used", title: "最近使用", shows: "time", none: "从未", width: 152 },
-  { key: "response_time", title: "测试用时", cell: Tested, width: 78 },
+  { key: "used_quota", title: "已用额度", shows: "quota", isNumber: true, width: wide(84, 78) },
+  { key: "last_used", title: "最近使用", shows: "time", none: "从未", width: wide(152, 150) },
+  { key: "response_time", title: "测试用时", cell: Tested, width: wide(78, 80) },
   { key: "created_time", title: "添加时间", shows: "time", isHiddenAtFirst: true, width: 156 },
 ];

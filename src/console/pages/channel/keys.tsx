@@ -1,4 +1,5 @@
 // The keys of a channel that has several: what each is doing and why one is off; added by pasting, tested, changed, deleted (requirements C29).
+
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Select } from "antd";
 import { useState } from "react";
@@ -6,6 +7,7 @@ import { useParams, useSearchParams } from "react-router";
 import { call, invalidate, query, useCall } from "#console/base/call.ts";
 import { handleFault } from "#console/base/faults.ts";
 import { formatCount, formatMs } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -147,7 +149,7 @@ export function ChannelKeysPage() {
         }
         columns={keyColumns}
         actions={actions}
-        actionsWidth={184}
+        actionsWidth={wide(184, 214)}
         cardTitle={(key) => keyName(key)}
         cardState={(key) => <KeyState row={key} />}
         cardFacts={[

@@ -1,5 +1,7 @@
 // All channels: test, enable and disable, priority and weight in place, edit, delete.
+
 import { useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -83,7 +85,7 @@ export function ChannelListPage() {
         load={listOf(channelApi)}
         columns={channelColumns(mayWrite ? change : undefined)}
         actions={actions}
-        actionsWidth={284}
+        actionsWidth={wide(284, 314)}
         {...(mayTest ? { lead: (channel: Channel) => <TestButton channel={channel} test={test} /> } : {})}
         cardTitle={(channel) => (
           <>

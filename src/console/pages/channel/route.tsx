@@ -86,7 +86,7 @@ function AskForm({ asked, onAsk }: { readonly asked: Asked; readonly onAsk: (ask
         <div className="tg-form-row">
           <TextField
             name="model"
-            label="模型"
+            label="模型名称"
             rules={[{ required: true, whitespace: true, message: "请填写模型" }]}
             maxLength={200}
             placeholder="gpt-4o-mini"
@@ -174,7 +174,7 @@ function Channels({ explained }: { readonly explained: RouteExplanation }) {
   const money = (quota: number) => formatCharge(quota, display);
   return (
     <Section
-      title="渠道"
+      title="各渠道"
       lead={`分组 ${explained.group}，模型 ${explained.model}。可选的在前；暂停与限额是接到这次查询的节点此刻所知。`}
     >
       <Sheet<RouteChannel>

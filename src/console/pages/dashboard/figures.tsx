@@ -4,6 +4,7 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
+import { inSentence } from "#console/base/language.ts";
 import { boardLogPath } from "#console/base/log-path.ts";
 import { selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -158,7 +159,7 @@ export function Figures({ report, isBrief }: FiguresProps) {
         note={all.requests === 0 ? "暂无调用" : `平均每次 ${formatCharge(all.quota / all.requests, display)}`}
       />
       <Figure
-        label={`${period} Tokens`}
+        label={`${period} ${inSentence("Tokens")}`}
         value={shortCount(all.prompt + all.completion)}
         change={growth(all.prompt + all.completion, before.prompt + before.completion)}
         note={`提示 ${shortCount(all.prompt)} · 补全 ${shortCount(all.completion)}`}

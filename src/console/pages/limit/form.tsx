@@ -81,7 +81,6 @@ function LimitForm({ row }: { readonly row: Limit | undefined }) {
 export function LimitFormPage() {
   return (
     <FormPage<Limit>
-      noun="限额"
       load={(id) => {
         const { queryKey, queryFn } = query(limitApi.list, {});
         return {

@@ -1,9 +1,11 @@
 // Limits: what binds the user's own keys; for administrators also those of users, groups and everybody.
+
 import { ArrowUpOutlined } from "@ant-design/icons";
 import { Tabs } from "antd";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { removesRow } from "#console/base/rows.ts";
 import { useMay } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
@@ -54,7 +56,7 @@ function All() {
         label="限额列表"
         load={query(limitApi.list, {})}
         actions={actions}
-        actionsWidth={178}
+        actionsWidth={wide(178, 162)}
         empty={{
           text: "还没有限额。可以限制一个用户、一个分组或全站的额度与速率。",
           action: <AddLink to="/limit/add" text="添加新的限额" />,
@@ -78,16 +80,12 @@ export function LimitPage() {
   const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
   if (!useMay("limit.read"))
     return (
-      <Page title="限额" lead={lead}>
+      <Page lead={lead}>
         <Own />
       </Page>
     );
   return (
-    <Page
-      title="限额"
-      lead={lead}
-      extra={<AddLink to="/limit/add" text="添加新的限额" permission="limit.write" />}
-    >
+    <Page lead={lead} extra={<AddLink to="/limit/add" text="添加新的限额" permission="limit.write" />}>
       <Tabs
         activeKey={params.get("tab") === "self" ? "self" : "all"}
         items={TABS.toReversed()}

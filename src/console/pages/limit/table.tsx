@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import type { Query } from "#console/base/call.ts";
+import { LOCALE, wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -48,8 +49,8 @@ function leftOf(row: Limit): number | undefined {
 }
 
 const columns: readonly Column<Limit>[] = [
-  { key: "subject", title: "对象", cell: Whose, isFixed: true, isInHead: true, width: 160 },
-  { key: "what", title: "限制", width: 180, render: whatText },
+  { key: "subject", title: "对象", cell: Whose, isFixed: true, isInHead: true, width: wide(160, 168) },
+  { key: "what", title: "限制", width: wide(180, 162), render: whatText },
   { key: "state", title: "状态", cell: State, isInHead: true, width: 110 },
   { key: "model_pattern", title: "模型", shows: "text", none: "所有模型", width: 110 },
   {
@@ -70,7 +71,7 @@ const columns: readonly Column<Limit>[] = [
   {
     key: "resets_at",
     title: "重置时间",
-    width: 150,
+    width: wide(150, 158),
     render: (row) => <Reset row={row} />,
   },
 ];
@@ -81,7 +82,7 @@ function Reset({ row }: CellProps<Limit>) {
   if (!isWindowKind(kind)) return <span className="tg-muted">随时间恢复</span>;
   if (resets_at <= 0)
     return <span className="tg-muted">{row.time_window === "total" ? "不重置" : "首次调用后计时"}</span>;
-  const text = new Intl.DateTimeFormat("zh-CN", {
+  const text = new Intl.DateTimeFormat(LOCALE, {
     dateStyle: "short",
     timeStyle: "short",
     ...(time_zone === "" ? {} : { timeZone: time_zone }),

@@ -102,7 +102,6 @@ export function TokenLimitFormPage() {
   const { load, loadForm } = useTokenLimits(() => undefined);
   return (
     <FormPage<Limit>
-      noun="限额"
       load={(id) => {
         const { queryKey, queryFn } = load;
         return {

@@ -1,6 +1,8 @@
 // The columns of the usage log (glossary: 时间 · 渠道 · 用户 · 令牌 · 类型 · 模型 · 用时/首字 · 提示 · 补全 · 额度 · 详情).
+
 import type { TagColour } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
@@ -83,7 +85,7 @@ function Content({ row }: CellProps<LogEntry>) {
 
 const adminColumns: readonly Column<LogEntry>[] = [
   { key: "channel", title: "渠道", cell: Channel, width: 116 },
-  { key: "username", title: "用户", shows: "text", width: 84 },
+  { key: "username", title: "用户", shows: "text", width: wide(84, 80) },
 ];
 
 /** What failed calls have none of; without these columns the reason has room. */
@@ -92,14 +94,14 @@ const charges: readonly Column<LogEntry>[] = [
     key: "prompt_tokens",
     title: "提示",
     isNumber: true,
-    width: 74,
+    width: wide(74, 66),
     render: (row) => <Tokens count={row.prompt_tokens} />,
   },
   {
     key: "completion_tokens",
     title: "补全",
     isNumber: true,
-    width: 70,
+    width: wide(70, 80),
     render: (row) => <Tokens count={row.completion_tokens} />,
   },
   { key: "quota", title: "额度", cell: Quota, isNumber: true, width: 92 },
@@ -111,9 +113,9 @@ export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogE
     { key: "created_at", title: "时间", shows: "time", isFixed: true, width: 150 },
     ...(isAdmin ? adminColumns : []),
     { key: "token_name", title: "令牌", shows: "text", width: 100 },
-    { key: "type", title: "类型", cell: Kind, isInHead: true, width: 62 },
-    { key: "model_name", title: "模型", cell: Model, isInHead: true, width: 160 },
-    { key: "elapsed_time", title: "用时 / 首字", cell: Times, width: 136 },
+    { key: "type", title: "类型", cell: Kind, isInHead: true, width: wide(62, 78) },
+    { key: "model_name", title: "模型", cell: Model, isInHead: true, width: wide(160, 156) },
+    { key: "elapsed_time", title: "用时 / 首字", cell: Times, width: wide(136, 134) },
     ...(type === LogType.error ? [] : charges),
     // In full in the drawer of the row.
     { key: "content", title: "详情", cell: Content, width: isAdmin ? 110 : 310, isGrowing: true },

@@ -1,7 +1,9 @@
 // One log entry in full: what was charged and by which formula, ids and times.
+
 import { Drawer } from "antd";
 import { Link } from "react-router";
 import { formatCount, formatMs, formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { useUser } from "#console/base/session.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
@@ -125,7 +127,7 @@ export function LogDetails({ entry, isAdmin, onClose }: LogDetailsProps) {
     <Drawer title="明细" open={entry !== undefined} onClose={onClose} size={isNarrow ? "100%" : 480}>
       {entry === undefined ? null : (
         <>
-          <Facts facts={factsOf(entry, isAdmin, ownId)} labelWidth={72} />
+          <Facts facts={factsOf(entry, isAdmin, ownId)} labelWidth={wide(72, 110)} />
           {entry.content === "" ? null : (
             <section className="tg-log-content">
               <h3>详情</h3>

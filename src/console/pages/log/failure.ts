@@ -46,7 +46,7 @@ export interface Failure {
 /** Status, code and sentence stand in the content, in this order; undefined = the entry is of another type. */
 export function failureIn({ type, content }: Pick<LogEntry, "type" | "content">): Failure | undefined {
   if (type !== LogType.error) return undefined;
-  const [, status = "", code = "", message = content] = /^(\d{3}) (\w+)：(.*)$/s.exec(content) ?? [];
+  const [, status = "", code = "", message = content] = /^(\d{3}) (\w+)(?:：|: )(.*)$/s.exec(content) ?? [];
   return { status, code, message };
 }
 

@@ -1,8 +1,10 @@
 // The receipt of one call: what was counted, at which ratios, what it cost and why.
+
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyButton } from "#console/ui/copy-button.tsx";
@@ -61,7 +63,7 @@ function Sum({ receipt }: { readonly receipt: Receipt }) {
   return (
     <Section title="金额">
       <Facts
-        labelWidth={72}
+        labelWidth={wide(72, 110)}
         facts={[
           reserved > 0 && ["预扣", amount(reserved)],
           ["收费", <strong key="sum">{amount(quota)}</strong>],
@@ -98,7 +100,7 @@ export function ReceiptPage() {
       <Callout tone="info">{text}</Callout>
       <Section title="请求">
         <Facts
-          labelWidth={72}
+          labelWidth={wide(72, 110)}
           facts={[
             ["状态", <StatusTag key="state" tone={tone} label={label} />],
             [

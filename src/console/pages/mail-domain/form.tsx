@@ -111,7 +111,6 @@ async function findRow(id: number, rows: Promise<readonly MailDomainRow[]>): Pro
 export function MailDomainFormPage() {
   return (
     <FormPage<MailDomainRow>
-      noun="邮箱域名"
       load={(id) => {
         const { queryKey, queryFn } = query(mailDomainApi.list, {});
         return { queryKey: [...queryKey, id], queryFn: (context) => findRow(id, queryFn(context)) };

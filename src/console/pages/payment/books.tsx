@@ -1,8 +1,10 @@
 // Reconciliation: the ledger's sum against all balances, what is set aside and how old, the audit chain, what each merchant account brought.
+
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatTime, relativeTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { Facts } from "#console/ui/facts.tsx";
@@ -43,7 +45,7 @@ function Totals({ books }: { readonly books: Books }) {
   return (
     <Section title="额度" lead="账本是唯一依据：全部记录之和，减去进行中的预扣，必须等于全部用户的余额。">
       <Facts
-        labelWidth={116}
+        labelWidth={wide(116, 148)}
         facts={[
           ["账本合计", amount(books.entries)],
           ["进行中的预扣", amount(books.reserved)],
@@ -124,7 +126,7 @@ function Payments({ rows }: { readonly rows: readonly InstanceSums[] }) {
         rowKey="instance_id"
         rows={rows}
         columns={[
-          { title: "支付渠道", dataIndex: "name" },
+          { title: "收款渠道", dataIndex: "name" },
           { title: "已付订单", dataIndex: "orders", align: "right", render: formatCount },
           { title: "实收", dataIndex: "paid_minor", align: "right", render: money },
           { title: "退款", dataIndex: "refunded_minor", align: "right", render: money },

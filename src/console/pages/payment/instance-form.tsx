@@ -222,7 +222,6 @@ export function InstanceFormPage() {
     );
   return (
     <FormPage<Instance>
-      noun="支付渠道"
       load={(id) => {
         const { queryKey, queryFn } = query(paymentAdminApi.instances, {});
         return {

@@ -214,7 +214,7 @@ export function PaymentOrderPage() {
   return (
     <Page title="订单详情" lead={<code>{order.order_no}</code>} width="form">
       {state.hint === "" ? null : <Callout tone="info">待处理：{state.hint}</Callout>}
-      <Section title="订单">
+      <Section title="订单信息">
         <Facts
           facts={[
             ["状态", <StatusTag key="state" tone={state.tone} label={state.label} />],

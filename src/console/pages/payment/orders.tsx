@@ -1,6 +1,8 @@
 // All orders, or those that wait for a person.
+
 import { FileSearchOutlined } from "@ant-design/icons";
 import { query } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
@@ -18,10 +20,10 @@ const columns: readonly Column<AdminOrder>[] = [
     key: "order_no",
     title: "订单号",
     isFixed: true,
-    width: 236,
+    width: wide(236, 222),
     render: (row) => <code>{row.order_no}</code>,
   },
-  { key: "status", title: "状态", isInHead: true, width: 104, cell: State },
+  { key: "status", title: "状态", isInHead: true, width: wide(104, 138), cell: State },
   { key: "user_id", title: "用户", isNumber: true, width: 72, render: (row) => `#${row.user_id}` },
   {
     key: "amount_minor",
@@ -31,9 +33,9 @@ const columns: readonly Column<AdminOrder>[] = [
     render: (row) => moneyText(row.amount_minor, row.currency),
   },
   { key: "quota", title: "额度", isNumber: true, width: 100, shows: "quota" },
-  { key: "label", title: "支付方式", width: 100, shows: "text" },
-  { key: "trade_no", title: "平台交易号", width: 156, shows: "text", none: "无" },
-  { key: "created_at", title: "创建时间", width: 172, shows: "time" },
+  { key: "label", title: "支付方式", width: wide(100, 114), shows: "text" },
+  { key: "trade_no", title: "平台交易号", width: wide(156, 150), shows: "text", none: "无" },
+  { key: "created_at", title: "创建时间", width: wide(172, 156), shows: "time" },
 ];
 
 export function Orders({ name, isInReview }: { readonly name: string; readonly isInReview: boolean }) {

@@ -1,6 +1,7 @@
 // Payments for administrators: all orders, what waits for a person, and the merchant accounts.
 import { Tabs } from "antd";
 import { useSearchParams } from "react-router";
+import { wide } from "#console/base/language.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { AddLink } from "#console/ui/row-actions.tsx";
@@ -32,7 +33,7 @@ export function PaymentPage() {
         activeKey={active ?? "orders"}
         items={TABS}
         // All five fit on a phone.
-        tabBarGutter={24}
+        tabBarGutter={wide(24, 16)}
         destroyOnHidden
         onChange={(tab) =>
           setParams((current) => withParams(current, { tab: tab === "orders" ? "" : tab, p: "", q: "" }), {

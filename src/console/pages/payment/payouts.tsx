@@ -1,10 +1,12 @@
 // Payouts that users ask for, for administrators: what is open, pay or refuse, and the list for a bank run.
+
 import { CheckOutlined, CloseOutlined, DownloadOutlined } from "@ant-design/icons";
 import { Button, Form } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { downloadText } from "#console/base/download.ts";
 import { formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
@@ -127,7 +129,7 @@ export function Payouts() {
         load={({ p, size }) => query(payoutApi.list, { query: { p, size, open: false } })}
         columns={columns}
         actions={actions}
-        actionsWidth={150}
+        actionsWidth={wide(150, 184)}
         filters={<ExportButton />}
         cardTitle={({ username, amount }) => `${username} ¥${amount}`}
         cardState={(row) => <State row={row} />}

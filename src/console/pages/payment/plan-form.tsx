@@ -191,7 +191,6 @@ export function PlanFormPage() {
     );
   return (
     <FormPage<AdminPlan>
-      noun="套餐"
       load={(id) => {
         const { queryKey, queryFn } = query(planApi.list, {});
         return {

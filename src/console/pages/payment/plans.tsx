@@ -39,7 +39,7 @@ const columns: readonly Column<AdminPlan>[] = [
     key: "price",
     title: "价格",
     width: 150,
-    render: ({ price, count, unit }) => `¥${price} / ${count} ${unit === "day" ? "天" : "个月"}`,
+    render: ({ price, count, unit }) => `¥${price} / ${unit === "day" ? `${count} 天` : `${count} 个月`}`,
   },
   { key: "quota", title: "每周期额度", shows: "quota", isNumber: true, width: 120 },
   { key: "windows", title: "时段上限", cell: Windows, width: 200, isGrowing: true },

@@ -121,7 +121,7 @@ function NewRedemptionForm() {
 
 export function RedemptionFormPage() {
   return (
-    <FormPage<Redemption> noun="兑换码" load={(id) => formQuery(redemptionApi.get, { params: { id } })}>
+    <FormPage<Redemption> load={(id) => formQuery(redemptionApi.get, { params: { id } })}>
       {(row) => (row === undefined ? <NewRedemptionForm /> : <EditRedemptionForm redemption={row} />)}
     </FormPage>
   );

@@ -1,7 +1,7 @@
 // Whom a login provider lets in, and what its claims give.
 import { Form, Input, Select, Switch } from "antd";
 import { Section } from "#console/ui/section.tsx";
-import type { ProviderKind } from "#contract/sign-on.ts";
+import type { ProviderKind } from "#contract/login-provider.ts";
 import { faultyLine } from "./rules.ts";
 import { CHAT_WORDS } from "./words.ts";
 

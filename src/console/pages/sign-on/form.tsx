@@ -18,7 +18,7 @@ import {
   loginProviderApi,
   PROVIDER_KINDS,
   type ProviderDraft,
-} from "#contract/sign-on.ts";
+} from "#contract/login-provider.ts";
 import { AccountFields } from "./account-fields.tsx";
 import { rulesOf, rulesText } from "./rules.ts";
 import { CHAT_WORDS, type ChatWords, KIND_NAMES } from "./words.ts";
@@ -316,7 +316,6 @@ function ProviderForm({ row }: { readonly row: LoginProvider | undefined }) {
 export function LoginProviderFormPage() {
   return (
     <FormPage<LoginProvider>
-      noun="登录服务"
       load={(id) => {
         const { queryKey, queryFn } = query(loginProviderApi.list, {});
         return {

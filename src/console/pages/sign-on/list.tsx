@@ -7,7 +7,7 @@ import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
-import { type LoginProvider, loginProviderApi } from "#contract/sign-on.ts";
+import { type LoginProvider, loginProviderApi } from "#contract/login-provider.ts";
 import { KIND_NAMES } from "./words.ts";
 
 function State({ row }: CellProps<LoginProvider>) {
@@ -36,7 +36,6 @@ export function LoginProvidersPage() {
   const toForm = useToForm();
   return (
     <Page
-      title="登录服务"
       lead="用单位自己的身份平台登录：Keycloak、Entra ID、Okta、Authentik 等，或飞书、钉钉、企业微信。登录页会出现对应的按钮。"
       extra={
         <>

@@ -1,5 +1,5 @@
 // The rules of a login provider as lines of text, and back: path, `=`, value, `→` or `->`, and a group, or `#`, a team's id and a role.
-import { Rule } from "#contract/sign-on.ts";
+import { Rule } from "#contract/login-provider.ts";
 
 const LINE = /^\s*([^\s=]+)\s*=\s*(.+?)\s*(?:→|->)\s*(?:#(\d+)\s+(\w+)|(\S+))\s*$/;
 

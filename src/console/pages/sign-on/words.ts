@@ -1,5 +1,5 @@
 // How the kinds of login providers are called.
-import type { ProviderKind } from "#contract/sign-on.ts";
+import type { ProviderKind } from "#contract/login-provider.ts";
 
 export const KIND_NAMES: Readonly<Record<ProviderKind, string>> = {
   oidc: "OpenID Connect",

@@ -101,7 +101,6 @@ async function findSet(id: number, sets: Promise<readonly StaffSet[]>): Promise<
 export function StaffSetFormPage() {
   return (
     <FormPage<StaffSet>
-      noun="权限集"
       load={(id) => {
         const { queryKey, queryFn } = query(staffApi.list, {});
         return { queryKey: [...queryKey, id], queryFn: (context) => findSet(id, queryFn(context)) };

@@ -48,7 +48,6 @@ export function StaffSetsPage() {
   ];
   return (
     <Page
-      title="权限集"
       lead="限定管理员可以看什么、做什么；在用户的编辑页指定。没有权限集的管理员不受限，超级管理员始终不受限。"
       extra={ADD}
     >

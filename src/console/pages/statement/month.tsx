@@ -1,4 +1,5 @@
 // One month of an account: what there was, what was added and spent, what is left; printed, it is the statement on paper.
+
 import { DownloadOutlined, PrinterOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
@@ -6,6 +7,7 @@ import { useParams, useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { downloadText } from "#console/base/download.ts";
 import { formatCharge, formatCount, formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { Facts } from "#console/ui/facts.tsx";
@@ -28,7 +30,7 @@ function Account({ statement }: { readonly statement: Statement }) {
   return (
     <Section title="账单">
       <Facts
-        labelWidth={96}
+        labelWidth={wide(96, 120)}
         facts={[
           isClosed && ["账单号", <code key="number">{number}</code>],
           [is_team ? "团队" : "户名", `${account_name}（#${account_id}）`],

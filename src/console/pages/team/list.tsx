@@ -39,7 +39,7 @@ const name: Column<Team> = {
 };
 const state: Column<Team> = { key: "status", title: "状态", isInHead: true, width: 100, cell: State };
 const rest: readonly Column<Team>[] = [
-  { key: "members", title: "成员", width: 90, shows: "number", isNumber: true },
+  { key: "members", title: "成员数", width: 90, shows: "number", isNumber: true },
   { key: "quota", title: "钱包余额", width: 120, cell: Wallet, isNumber: true },
   { key: "created_at", title: "创建时间", width: 160, shows: "time" },
 ];
@@ -219,7 +219,6 @@ export function TeamListPage() {
   const own = <Own onCreate={create} />;
   return (
     <Page
-      title="团队"
       lead="几个人共用一个钱包：各用各的令牌，按成员设上限、看费用。"
       extra={
         <Button type="primary" onClick={create}>

@@ -1,7 +1,9 @@
 // The members of a team: role, what they spent in the last thirty days, and what they may.
+
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
@@ -109,7 +111,7 @@ export function Members({ team }: { readonly team: Team }) {
         })}
         columns={columns}
         {...(may(team, "people") && { actions })}
-        actionsWidth={may(team, "own") ? 240 : 160}
+        actionsWidth={may(team, "own") ? wide(240, 272) : wide(160, 168)}
         cardTitle={(row) => (row.user_id === user?.id ? `${row.username}（我）` : row.username)}
         cardState={(row) => <Role row={row} />}
         cardFacts={["spent", "requests", "limits", "joined_at"]}

@@ -50,7 +50,7 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
           <dd>{team.role === "" ? "—" : ROLE_LABELS[team.role]}</dd>
         </div>
         <div>
-          <dt>成员</dt>
+          <dt>成员数</dt>
           <dd>{team.members}</dd>
         </div>
         <div>
@@ -154,7 +154,7 @@ function Leave({ team }: { readonly team: Team }) {
 
 function tabsOf(team: Team) {
   return [
-    { key: "member", label: "成员", children: <Members team={team} /> },
+    { key: "member", label: "团队成员", children: <Members team={team} /> },
     ...(may(team, "calls") ? [{ key: "cost", label: "费用", children: <TeamCost team={team} /> }] : []),
     { key: "log", label: "明细", children: <TeamLogs team={team} /> },
     ...(may(team, "people")

@@ -320,7 +320,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
 
 export function TokenFormPage() {
   return (
-    <FormPage<Token> noun="令牌" load={(id) => formQuery(tokenApi.get, { params: { id } })}>
+    <FormPage<Token> load={(id) => formQuery(tokenApi.get, { params: { id } })}>
       {(token) => <TokenForm token={token} />}
     </FormPage>
   );

@@ -1,9 +1,11 @@
 // My tokens: copy, enable and disable, edit, delete.
+
 import { ControlOutlined } from "@ant-design/icons";
 import { Tag } from "antd";
 import { useMemo, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { ownLogPath } from "#console/base/log-path.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
@@ -33,11 +35,18 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: 140,
+    width: wide(140, 112),
   },
-  { key: "status", title: "状态", cell: State, isSortable: true, isInHead: true, width: 92 },
+  { key: "status", title: "状态", cell: State, isSortable: true, isInHead: true, width: wide(92, 90) },
   { key: "key", title: "密钥", cell: Key, width: 146 },
-  { key: "used_quota", title: "已用额度", shows: "quota", isSortable: true, isNumber: true, width: 96 },
+  {
+    key: "used_quota",
+    title: "已用额度",
+    shows: "quota",
+    isSortable: true,
+    isNumber: true,
+    width: wide(96, 78),
+  },
   {
     key: "remain_quota",
     title: "剩余额度",
@@ -46,7 +55,7 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     isNumber: true,
     width: 118,
   },
-  { key: "created_time", title: "创建时间", shows: "time", isSortable: true, width: 152 },
+  { key: "created_time", title: "创建时间", shows: "time", isSortable: true, width: wide(152, 150) },
   {
     key: "accessed_time",
     title: "最近使用",
@@ -55,7 +64,7 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     isHiddenAtFirst: true,
     width: 164,
   },
-  { key: "expired_time", title: "过期时间", cell: Expiry, isSortable: true, width: 152 },
+  { key: "expired_time", title: "过期时间", cell: Expiry, isSortable: true, width: wide(152, 140) },
   {
     key: "groups",
     title: "分组",
@@ -172,7 +181,7 @@ export function TokenListPage() {
         load={loadOf(tag, team)}
         columns={columns}
         actions={actions}
-        actionsWidth={326}
+        actionsWidth={wide(326, 357)}
         lead={(token) =>
           token.holder !== "" && token.holder !== user?.username ? null : (
             <CopyKey

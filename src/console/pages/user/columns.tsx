@@ -1,5 +1,7 @@
 // The columns of the user list (glossary: ID · 用户名 · 分组 · 统计信息 · 用户角色 · 状态 · 操作).
+
 import { formatCount, shortCount } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { GroupTags } from "#console/ui/group-tags.tsx";
@@ -92,7 +94,7 @@ const rare = { isSortable: true, isHiddenAtFirst: true } as const;
 
 /** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 export const userColumns: readonly Column<User>[] = [
-  { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: 64 },
+  { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: wide(64, 56) },
   {
     key: "username",
     title: "用户名",
@@ -100,18 +102,18 @@ export const userColumns: readonly Column<User>[] = [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: 150,
+    width: wide(150, 138),
   },
   {
     key: "group",
     title: "分组",
     isSortable: true,
-    width: 130,
+    width: wide(130, 100),
     render: (user) => <GroupTags groups={groupsOf(user.group)} />,
   },
-  { key: "stats", title: "统计信息", cell: Stats, width: 366 },
-  { key: "role", title: "用户角色", cell: RolePill, isSortable: true, width: 112 },
-  { key: "status", title: "状态", cell: UserState, isSortable: true, isInHead: true, width: 92 },
+  { key: "stats", title: "统计信息", cell: Stats, width: wide(366, 360) },
+  { key: "role", title: "用户角色", cell: RolePill, isSortable: true, width: wide(112, 154) },
+  { key: "status", title: "状态", cell: UserState, isSortable: true, isInHead: true, width: wide(92, 88) },
   { key: "display_name", title: "显示名称", shows: "text", ...rare, width: 130 },
   { key: "email", title: "邮箱", shows: "text", none: "未绑定邮箱地址", ...rare, width: 190 },
   { key: "inviter_id", title: "邀请人", cell: Inviter, ...rare, width: 86 },

@@ -118,9 +118,9 @@ function MoneyFields({ user }: { readonly user: User }) {
 }
 
 const BINDINGS = [
-  { name: "github_id", label: "已绑定的 GitHub 账户" },
-  { name: "wechat_id", label: "已绑定的微信账户" },
-  { name: "email", label: "已绑定的邮箱账户" },
+  { name: "github_id", label: "已绑定的 GitHub 账户", account: "GitHub 账户" },
+  { name: "wechat_id", label: "已绑定的微信账户", account: "微信账户" },
+  { name: "email", label: "已绑定的邮箱账户", account: "邮箱账户" },
 ] as const;
 
 /** The user's own bindings: an administrator can read and remove them, not set them. */
@@ -137,9 +137,7 @@ export function BindingFields({ user }: { readonly user: User }) {
       </div>
       {bound.length === 0 ? null : (
         <Form.Item name="cleared" label="解除绑定">
-          <Checkbox.Group
-            options={bound.map(({ name, label }) => ({ value: name, label: label.slice(4) }))}
-          />
+          <Checkbox.Group options={bound.map(({ name, account }) => ({ value: name, label: account }))} />
         </Form.Item>
       )}
     </Section>

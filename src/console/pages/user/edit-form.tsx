@@ -54,7 +54,7 @@ function EditUserForm({ user: found }: { readonly user: User }) {
 
 export function EditUserPage() {
   return (
-    <FormPage<User> noun="用户" load={(id) => formQuery(userAdminApi.get, { params: { id } })}>
+    <FormPage<User> load={(id) => formQuery(userAdminApi.get, { params: { id } })}>
       {(user) => user && <EditUserForm user={user} />}
     </FormPage>
   );

@@ -1,9 +1,11 @@
 // All users: search, sort, enable and disable, edit, delete.
+
 import { KeyOutlined, WalletOutlined } from "@ant-design/icons";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { useMay, useUser } from "#console/base/session.ts";
@@ -164,7 +166,7 @@ export function UserListPage() {
         load={listOf(userAdminApi)}
         columns={userColumns}
         actions={actions}
-        actionsWidth={258}
+        actionsWidth={wide(258, 278)}
         cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
           <>

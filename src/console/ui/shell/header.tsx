@@ -10,6 +10,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Avatar, Breadcrumb, Button, type MenuProps } from "antd";
 import { Link, useLocation, useNavigate } from "react-router";
 import { formatCount } from "#console/base/format.ts";
+import { OTHER_NAME, OTHER_SHORT } from "#console/base/language.ts";
 import { COMPACT, NARROW, useMedia } from "#console/base/media.ts";
 import { roleLabel, selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -18,8 +19,10 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
+import { useLanguageChoice } from "./language-choice.ts";
+import { LanguageSwitch } from "./language-switch.tsx";
 import { useLogout } from "./logout.ts";
-import { type PageRow, pageAt, usePages } from "./nav.ts";
+import { type PageRow, usePageHere, usePages } from "./nav.ts";
 import { ThemeSwitch } from "./theme-switch.tsx";
 
 /** The remaining quota of the user as the server tells it: the answer to a login knows of none (requirements W3.3). */
@@ -43,6 +46,7 @@ function BalancePill() {
 function UserMenu({ user }: { readonly user: User }) {
   const navigate = useNavigate();
   const logout = useLogout();
+  const language = useLanguageChoice();
   const name = user.display_name || user.username;
   const items: NonNullable<MenuProps["items"]> = [
     { key: "who", type: "group", label: `${name} · ${roleLabel(user.role)}` },
@@ -57,6 +61,12 @@ function UserMenu({ user }: { readonly user: User }) {
       icon: <SettingOutlined aria-hidden="true" />,
       label: "个人设置",
       onClick: () => void navigate("/setting"),
+    },
+    {
+      key: "language",
+      icon: <span className="anticon">{OTHER_SHORT}</span>,
+      label: OTHER_NAME,
+      onClick: () => language.choose(),
     },
     { type: "divider", key: "line" },
     { key: "logout", icon: <LogoutOutlined aria-hidden="true" />, label: "注销", onClick: logout.go },
@@ -79,8 +89,10 @@ function UserMenu({ user }: { readonly user: User }) {
 function Crumbs() {
   const pages = usePages();
   const isNarrow = useMedia(NARROW);
-  const here = pageAt(pages, useLocation().pathname);
-  const parent = pages.find((page) => page.path === here?.parent);
+  // Guests have the ways in beside it.
+  const isAlone = useUser() === undefined && isNarrow;
+  const here = usePageHere();
+  const parent = isAlone ? undefined : pages.find((page) => page.path === here?.parent);
   const crumbs = [parent, here].filter((page): page is PageRow => page !== undefined);
   const group = (parent ?? here)?.menu?.group;
   return (
@@ -89,6 +101,7 @@ function Crumbs() {
         // A phone has no room for where the way began.
         ...(group === undefined ||
         crumbs.some(({ title }) => title === group) ||
+        isAlone ||
         (isNarrow && parent !== undefined)
           ? []
           : [{ key: group, title: group }]),
@@ -154,6 +167,7 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
         </button>
       )}
       {user === undefined || isNarrow ? null : <BalancePill />}
+      {user === undefined ? <LanguageSwitch /> : null}
       <ThemeSwitch />
       {user === undefined ? <WaysIn /> : <UserMenu user={user} />}
     </header>

@@ -1,6 +1,6 @@
 // The form of one page row: router, menu, guard, title, breadcrumb and palette all come from it.
 import { type ComponentType, createContext, type ReactNode, use } from "react";
-import { matchPath } from "react-router";
+import { matchPath, useLocation } from "react-router";
 import type { Access } from "#console/base/session.ts";
 import type { Permission } from "#contract/permission.ts";
 
@@ -36,6 +36,11 @@ export const NavProvider = NavContext.Provider;
 
 export function usePages(): readonly PageRow[] {
   return use(NavContext);
+}
+
+/** The row of the page that is open. */
+export function usePageHere(): PageRow | undefined {
+  return pageAt(usePages(), useLocation().pathname);
 }
 
 /** The row a location belongs to; fixed paths win over paths with parameters. */

@@ -31,6 +31,8 @@ export interface Caller {
   /** The account that pays: the person's, or that of the token's team (requirements O01). */
   readonly payerId: number;
   readonly username: string;
+  /** What the person reads, zh or en; "" = he chose none. */
+  readonly language: string;
   /** The user's own, or the one that a plan lends, or the first that its token names and may use. */
   readonly group: string;
   /** Its token names its groups: the log tells which of them answered. */
@@ -326,6 +328,7 @@ function callerOf(
     userId: row.user_id,
     payerId: payerOf(row),
     username: row.username,
+    language: row.language,
     group,
     isGroupNamed: row.groups !== "",
     fallbacks: NO_FALLBACKS,

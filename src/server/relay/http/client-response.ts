@@ -1,5 +1,6 @@
 // Answers to the client: bodies, streams with back-pressure, the signal that the client has left, the limit for one that does not read,
 // and the set of those in flight. Knows no provider, no money.
+
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import { unknownPathError } from "#server/errors.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
@@ -7,6 +8,7 @@ import { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { redact } from "#server/upstream/errors/redact.ts";
 import { type ErrorFormat, errorFormats } from "./error-format.ts";
+import { toldIn } from "./fault-language.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
 
 /** Response headers of upstreams that clients may see (requirements T1.3, R15). */
@@ -31,6 +33,8 @@ export class ClientResponse {
   cutBy: RelayFault | undefined;
   /** The error format of the client. */
   errorFormat: ErrorFormat = errorFormats.openai;
+  /** What the person reads whose call it is, zh or en; "" = nobody chose, and the client's headers say. */
+  language = "";
   /** The deadline of a call that is no stream; 0 = none. Unit: ms since 1970. */
   deadlineMs = 0;
   /** A stream whose keep-alive may begin before its upstream has sent anything. */
@@ -123,8 +127,9 @@ export class ClientResponse {
    * A fault: as an error body, or once a stream runs as its last event, without the terminator (requirements R10). Sound is cut with a
    * reset, so that no client takes it for complete.
    */
-  sendFault(fault: RelayFault): void {
+  sendFault(given: RelayFault): void {
     if (this.hasLeft || this.#res.writableEnded) return;
+    const fault = toldIn(given, this.language, this.#req.headers);
     if (this.#isSound) {
       // A reset: for some clients any other end of the connection ends the answer (HTTP/1.0).
       this.#res.socket?.resetAndDestroy();

@@ -161,6 +161,11 @@ test("the released migrations are the ones that were released", () => {
         "2af43879ffeafb8446929de3c1f231b805829e185b9e757faaee1904f7913a3d",
         "4dffa8923282d6c90a8d6020f2c9fd0fb18b96094afde19497dcc2411ed9d5cf",
       ],
+      [
+        "0031-language",
+        "257943c3a8275f0e9a3a1cd09894f7aa0723c643f772398192844099e368e306",
+        "257943c3a8275f0e9a3a1cd09894f7aa0723c643f772398192844099e368e306",
+      ],
     ]
   `);
 });

@@ -29,6 +29,7 @@ import { invitations } from "./0027-invitations.ts";
 import { staffSets } from "./0028-staff-sets.ts";
 import { tokenGroups } from "./0029-token-groups.ts";
 import { mailDomains } from "./0030-mail-domains.ts";
+import { language } from "./0031-language.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -62,4 +63,5 @@ export const MIGRATIONS: readonly Migration[] = [
   staffSets,
   tokenGroups,
   mailDomains,
+  language,
 ];
