@@ -67,8 +67,13 @@ async function judge(page: Page, path: string): Promise<Finding[]> {
   for (const size of [DESK, PHONE]) {
     await page.setViewportSize(size);
     await settled(page);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    if (wide > size.width) found.push(`scrolls sideways at ${size.width}: ${wide}`);
+    // The page follows its window a moment later.
+    const fits = await page
+      .waitForFunction((width) => document.documentElement.scrollWidth <= width, size.width, {
+        timeout: 5_000,
+      })
+      .catch(() => undefined);
+    if (fits === undefined) found.push(`scrolls sideways at ${size.width}`);
     if (process.env["SCREENSHOTS"] !== undefined)
       await screenshot(page, `english-${path.replace(/\W+/g, "-")}-${size.width}`);
   }

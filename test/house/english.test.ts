@@ -1,11 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: sources are given as text.
 // Both languages say the same: each Chinese text has its English, no entry is left over, and what is put into a text is in both.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Catalog, catalogsOf, type Part } from "#scripts/locale/catalog.ts";
 import { untranslated, unused } from "#scripts/locale/coverage.ts";
 import { inEnglish } from "#scripts/locale/english-plugin.ts";
 import { textsIn } from "#scripts/locale/texts.ts";
 
+const ROOT = join(import.meta.dirname, "../..");
 const PARTS: readonly Part[] = ["console", "contract", "server"];
 const entries = PARTS.flatMap((part) =>
   [...catalogsOf(part)].flatMap(([room, catalog]) =>
@@ -40,6 +43,15 @@ describe("the English of the console and the server", () => {
     const strange = entries.filter(({ key, text }) => slots(text).some((slot) => !slots(key).includes(slot)));
     expect(strange).toEqual([]);
   });
+});
+
+/** A name of a property that pages show would be found by nobody. */
+const CHINESE_NAME = /^\s*[\w\u3400-\u9fff]*[\u3400-\u9fff][\w\u3400-\u9fff]*\??: /m;
+
+it("stands in no name of a property", () => {
+  const files = globSync("src/**/*.{ts,tsx}", { cwd: ROOT, exclude: ["**/*.test.*", "**/fixtures/**"] });
+  expect(files.length).toBeGreaterThan(500);
+  expect(files.filter((file) => CHINESE_NAME.test(readFileSync(join(ROOT, file), "utf8")))).toEqual([]);
 });
 
 const words: Catalog = {

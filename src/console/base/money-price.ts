@@ -64,13 +64,13 @@ export function tierText({ above, ...price }: ModelMoney["tiers"][number], curre
 }
 
 function linesOf(price: MoneyPrice, currency: Currency): PriceLine[] {
-  const rows = {
-    输入: price.input,
-    输出: price.output,
-    缓存读取: price.cache_read,
-    缓存写入: price.cache_write,
-  };
-  return Object.entries(rows)
+  const rows: readonly (readonly [label: string, dollars: string])[] = [
+    ["输入", price.input],
+    ["输出", price.output],
+    ["缓存读取", price.cache_read],
+    ["缓存写入", price.cache_write],
+  ];
+  return rows
     .filter(([, dollars]) => dollars !== "")
     .map(([label, dollars]) => ({ label, text: moneyText(dollars, currency) }));
 }
