@@ -83,6 +83,13 @@ describe.each(databases)("price lists on $name", (database) => {
     expect(app.ctx.options.get("ModelRatio")).toMatchObject({ "gpt-4o": ratio });
   });
 
+  test("a version that leaves output and cache to the built-in rows is taken back as well", async () => {
+    const before = tables();
+    await publish({ model_ratio: "9", completion_ratio: "", cache_ratio: "" });
+    expect(await post("version/1/undo", { reason: "退回" })).toMatchObject({ data: { id: 2, undoes: 1 } });
+    expect(tables()).toEqual(before);
+  });
+
   test("what was edited since stays when the version is taken back", async () => {
     await publish();
     await app.ctx.options.set("ModelRatio", '{"gpt-4o":7}');

@@ -6,7 +6,7 @@ import type {
   PriceVersion,
   priceListApi,
 } from "#contract/price-list.ts";
-import { completionRatioRule } from "#contract/prices.ts";
+import { builtInRatios, completionRatioRule } from "#contract/prices.ts";
 import type { Context } from "#server/context.ts";
 import { fetchText } from "#server/egress/fetch-text.ts";
 import { faults } from "#server/errors.ts";
@@ -76,7 +76,7 @@ export const priceList: Handlers<{ priceList: typeof priceListApi }>["priceList"
     // A price that was edited since is the editor's.
     const left = Object.entries(made).filter(([model, { after }]) => {
       const now = rowOf(shown, model);
-      return COLUMNS.every((column) => (now[column] ?? "") === (after[column] ?? ""));
+      return COLUMNS.every((column) => (now[column] ?? "") === (after[column] || builtInText(column, model)));
     });
     if (left.length === 0) throw faults.refused("这个版本的价格之后都已被修改，没有可以撤销的");
     const changes = Object.fromEntries(
@@ -143,6 +143,13 @@ function priceOf(tables: Tables, model: string): ModelPrice | undefined {
     cache_ratio: cache_ratio ?? "",
     cache_write_ratio: cache_write_ratio ?? "",
   };
+}
+
+/** What stands where a version wrote nothing; "" = the rule for the name. */
+function builtInText(column: keyof ModelPrice, model: string): string {
+  const table: Readonly<Record<string, number>> = builtInRatios[TABLES[column]];
+  const ratio = Object.hasOwn(table, model) ? table[model] : undefined;
+  return ratio === undefined ? "" : decimal(ratio);
 }
 
 /** As drafts print ratios: six decimals at most. */
