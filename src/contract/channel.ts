@@ -49,6 +49,7 @@ const ProxyAddress = z.string().trim().max(1_000, "代理地址过长");
 /** `never`: each call gets a connection of its own. */
 const Reuse = z.enum(["auto", "never"]);
 const Weight = z.int().min(0).max(1_000_000);
+const CostRatio = z.number().min(0, "成本倍率不能为负数").max(1_000, "成本倍率过大");
 const Priority = z.int().min(-1_000_000_000).max(1_000_000_000);
 
 export const Channel = z.object({
@@ -92,6 +93,8 @@ export const Channel = z.object({
   first_byte_ms: z.int().default(0),
   idle_ms: z.int().default(0),
   total_ms: z.int().default(0),
+  /** What it costs, as a multiple of the prices of its models. */
+  cost_ratio: z.number().default(1),
 });
 export type Channel = z.output<typeof Channel>;
 
@@ -116,6 +119,7 @@ export const ChannelDraft = z.object({
   first_byte_ms: ChannelTime.optional(),
   idle_ms: ChannelTime.optional(),
   total_ms: ChannelTime.optional(),
+  cost_ratio: CostRatio.optional(),
   status: z.int().min(1).max(2).optional(),
 });
 export type ChannelDraft = z.output<typeof ChannelDraft>;

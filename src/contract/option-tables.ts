@@ -1,6 +1,7 @@
 // Options whose text is a JSON table: ratios by name, and the groups that users may choose.
 import { z } from "zod";
 import { GroupName } from "./group.ts";
+import { CHANNEL_STRATEGIES, type ChannelStrategy, isStrategy } from "./strategy.ts";
 import { repeatedName } from "./wire.ts";
 
 function readTable(value: string): object | undefined {
@@ -43,17 +44,37 @@ export const groupRatios = ratios("分组倍率").refine(
   "分组倍率必须包含 default 分组",
 );
 
-/** Why a text is no table of texts by group; undefined = it is one. */
-function textsFault(value: string): string | undefined {
+/** Why a text is no table by group; undefined = it is one. `faultOf` = why a value does not fit. */
+function groupsFault(
+  label: string,
+  value: string,
+  faultOf: (name: string, value: unknown) => string | undefined,
+): string | undefined {
   const table = readTable(value);
-  if (table === undefined) return "可选分组不是合法的 JSON 字符串";
-  for (const [name, text] of Object.entries(table)) {
-    if (!GroupName.safeParse(name).success) return `可选分组里“${name}”不是可用的分组名`;
-    if (typeof text !== "string" || text.length > 200)
-      return `可选分组里“${name}”的说明须为最多 200 个字符的文字`;
+  if (table === undefined) return `${label}不是合法的 JSON 字符串`;
+  for (const [name, entry] of Object.entries(table)) {
+    if (!GroupName.safeParse(name).success) return `${label}里“${name}”不是可用的分组名`;
+    const fault = faultOf(name, entry);
+    if (fault !== undefined) return fault;
   }
   const repeated = repeatedName(value);
-  return repeated === undefined ? undefined : `可选分组里“${repeated}”出现了不止一次`;
+  return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
+}
+
+function textsFault(value: string): string | undefined {
+  return groupsFault("可选分组", value, (name, text) =>
+    typeof text === "string" && text.length <= 200
+      ? undefined
+      : `可选分组里“${name}”的说明须为最多 200 个字符的文字`,
+  );
+}
+
+function strategiesFault(value: string): string | undefined {
+  return groupsFault("分组的选择策略", value, (name, strategy) =>
+    isStrategy(strategy)
+      ? undefined
+      : `分组的选择策略里“${name}”的值须为 ${CHANNEL_STRATEGIES.join("、")} 之一`,
+  );
 }
 
 const checkTexts: z.core.CheckFn<string> = ({ value, issues }) => {
@@ -98,3 +119,19 @@ export const modelDays = z.codec(z.string().check(checkDays), z.record(z.string(
   decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
   encode: (table) => JSON.stringify(table, null, 2),
 });
+
+const checkStrategies: z.core.CheckFn<string> = ({ value, issues }) => {
+  const message = strategiesFault(value);
+  if (message !== undefined) issues.push({ code: "custom", input: value, message });
+};
+
+/** JSON text of group → how calls of it are shared among channels. */
+export const groupStrategies = z.codec(
+  z.string().check(checkStrategies),
+  z.record(z.string(), z.enum(CHANNEL_STRATEGIES)),
+  {
+    // Just found to be a table of strategies.
+    decode: (value) => (readTable(value) ?? {}) as Record<string, ChannelStrategy>,
+    encode: (table) => JSON.stringify(table, null, 2),
+  },
+);

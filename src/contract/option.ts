@@ -19,7 +19,8 @@ import {
   url,
   whole,
 } from "./option-kinds.ts";
-import { groupRatios, groupTexts, modelDays, ratios } from "./option-tables.ts";
+import { groupRatios, groupStrategies, groupTexts, modelDays, ratios } from "./option-tables.ts";
+import { CHANNEL_STRATEGIES } from "./strategy.ts";
 import { DEFAULT_PLANS, TopUpPlans } from "./topup-plans.ts";
 import { Nothing, rowsOf } from "./wire.ts";
 
@@ -199,6 +200,19 @@ export const optionTable = {
   }),
   ChannelQueueSeconds: row({ ...zero, fallback: "5", label: "渠道达到限额时的排队秒数" }),
   SessionAffinityEnabled: row({ ...on, tab: "operation", label: "同一对话优先使用同一渠道" }),
+  ChannelStrategy: row({
+    schema: z.enum(CHANNEL_STRATEGIES, `须为 ${CHANNEL_STRATEGIES.join("、")} 之一`),
+    fallback: "weight",
+    tab: "operation",
+    label: "同优先级渠道的选择策略",
+  }),
+  ChannelStrategyByGroup: row({
+    schema: groupStrategies,
+    fallback: "{}",
+    tab: "operation",
+    label: "分组的选择策略",
+  }),
+  NativeFormatFirstEnabled: row({ ...off, tab: "operation", label: "同优先级内先用与客户端格式相同的渠道" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
   ChannelBalanceThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "渠道余额通知线" }),
   DiskFreeThreshold: row({ ...share, fallback: "10", label: "磁盘剩余百分比通知线" }),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { CHANNEL_LIMITS } from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
+import { CHANNEL_STRATEGIES } from "./strategy.ts";
 import { query } from "./wire.ts";
 
 /** Formats of clients that can be asked about. */
@@ -29,6 +30,9 @@ export const ROUTE_VERDICTS = [
   "resting",
   "priority_lower",
   "weight_zero",
+  "format_other",
+  "dearer",
+  "slower",
   "endpoint_absent",
   "price_missing",
   "keys_none",
@@ -49,6 +53,9 @@ export const ROUTE_VERDICT_LABELS: Readonly<Record<RouteVerdict, string>> = {
   resting: "暂停中",
   priority_lower: "优先级较低",
   weight_zero: "权重为 0",
+  format_other: "格式不同",
+  dearer: "成本较高",
+  slower: "延迟较高",
   endpoint_absent: "不支持此接口",
   price_missing: "没有价格",
   keys_none: "没有可用密钥",
@@ -89,6 +96,11 @@ export const RouteChannel = z.object({
   upstream_model: z.string(),
   /** Quota of a million LLM tokens of input and of output; null = it has no price. */
   price: z.object({ input: z.int(), output: z.int() }).nullable(),
+  /** What a million LLM tokens cost there, a quarter of them output, by the price of the upstream model; null = it has none. Quota. */
+  cost: z.number().nullable(),
+  /** To the first event of a stream, as this node knows; 0 = not known: it is measured where channels are chosen by it. */
+  latency_ms: z.int(),
+  in_flight: z.int(),
   limits: z.object({ rpm: z.int(), tpm: z.int(), running: z.int(), day_quota: z.int() }),
   /** Of several keys: at most 100 of them, and how many there are. */
   keys: z.array(RouteKey),
@@ -99,6 +111,9 @@ export type RouteChannel = z.output<typeof RouteChannel>;
 export const RouteExplanation = z.object({
   group: z.string(),
   model: z.string(),
+  /** How calls are shared among channels of the same priority. */
+  strategy: z.enum(CHANNEL_STRATEGIES),
+  native_first: z.boolean(),
   /** Why no channel serves; "" = one does. */
   refusal: z.string(),
   /** Every channel, those that serve first. */

@@ -221,6 +221,7 @@ export const COLUMNS: ColumnsOf = {
     first_byte_ms: true,
     idle_ms: true,
     total_ms: true,
+    cost_ratio: true,
   },
   channel_keys: {
     id: true,

@@ -57,6 +57,11 @@ export const KINDS = {
       '{"a":"2026-01-01","a":"2026-01-02"}',
     ],
   },
+  strategy: { good: ["weight", "latency", "cost"], bad: ["", "fastest"] },
+  strategies: {
+    good: ["{}", '{"vip":"latency","default":"cost"}'],
+    bad: ["", "[]", '{"vip":"fast"}', '{"a,b":"cost"}', '{"vip":"cost","vip":"cost"}'],
+  },
   theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
 } as const;
 
@@ -139,6 +144,9 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   BudgetTimeZone: "zone",
   ChannelQueueSeconds: "whole",
   SessionAffinityEnabled: "flag",
+  ChannelStrategy: "strategy",
+  ChannelStrategyByGroup: "strategies",
+  NativeFormatFirstEnabled: "flag",
   ChannelBalanceThreshold: "amount",
   DiskFreeThreshold: "percent",
   ChannelDisableThreshold: "amount",
@@ -171,6 +179,9 @@ export const DEFAULTS: Partial<Record<OptionKey, string>> = {
   RetryTimes: "0",
   ChannelQueueSeconds: "5",
   SessionAffinityEnabled: "true",
+  ChannelStrategy: "weight",
+  ChannelStrategyByGroup: "{}",
+  NativeFormatFirstEnabled: "false",
   ChannelBalanceThreshold: "5",
   DiskFreeThreshold: "10",
   ChannelDisableThreshold: "5",

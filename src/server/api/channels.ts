@@ -110,6 +110,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
       first_byte_ms: draft.first_byte_ms ?? 0,
       idle_ms: draft.idle_ms ?? 0,
       total_ms: draft.total_ms ?? 0,
+      cost_ratio: draft.cost_ratio ?? 1,
     }));
     const ids = await ctx.db.transaction().execute(async (tx) => {
       const inserted = await insertChannels(tx, rows);

@@ -13,7 +13,11 @@ import type { Handlers } from "./call.ts";
 /** What users without a group are in; and without its ratio there would be no price. */
 const FIXED = "default";
 /** Tables whose names are groups. */
-const TABLES = ["GroupRatio", "UserUsableGroups"] as const satisfies readonly OptionKey[];
+const TABLES = [
+  "GroupRatio",
+  "UserUsableGroups",
+  "ChannelStrategyByGroup",
+] as const satisfies readonly OptionKey[];
 /** Whose caches hold a group. */
 const TOPICS = ["channels", "users", "tokens", "login_providers"] as const;
 

@@ -32,6 +32,7 @@ describe.each(databases)("renaming a group on $name", (database) => {
     url = await app.listen();
     await app.ctx.options.set("GroupRatio", JSON.stringify(RATIOS));
     await app.ctx.options.set("UserUsableGroups", '{"vip":"更快","svip":""}');
+    await app.ctx.options.set("ChannelStrategyByGroup", '{"vip":"latency"}');
     await app.ctx.options.set("PreConsumedQuota", "0");
     const draft = {
       type: 8,
@@ -115,6 +116,7 @@ describe.each(databases)("renaming a group on $name", (database) => {
     expect([success, data]).toEqual([true, { users: 2, channels: 1, tokens: 1, limits: 1, plans: 1 }]);
     expect(options.get("GroupRatio")).toEqual({ default: 1, gold: 0.5, "v%p": 3, svip: 2 });
     expect(options.get("UserUsableGroups")).toEqual({ gold: "更快", svip: "" });
+    expect(options.get("ChannelStrategyByGroup")).toEqual({ gold: "latency" });
     const groupOf = async (id: number) =>
       (await db.selectFrom("users").select("group").where("id", "=", id).executeTakeFirstOrThrow()).group;
     expect([await groupOf(person.id), await groupOf(team.walletId), await groupOf(buyer.id)]).toEqual([

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { RouteExplanation } from "#contract/route.ts";
-import { choose } from "#server/channels/choice.ts";
+import { choose, type Passed, type Strategy } from "#server/channels/choice.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
@@ -127,6 +127,22 @@ test("each key of a channel that has several is told too", async () => {
   ]);
 });
 
+test("a strategy's verdicts, costs and latencies are told", async () => {
+  await app.ctx.options.set("ChannelStrategyByGroup", '{"default":"cost"}');
+  await channel("cheap", { cost_ratio: 1 });
+  await channel("near", { cost_ratio: 1.03 });
+  await channel("dear", { cost_ratio: 2 });
+  const told = await explain("model=gpt-4");
+  expect(told.strategy).toBe("cost");
+  expect(verdicts(told)).toEqual({ cheap: "next", near: "next", dear: "dearer" });
+  const of = (name: string) => told.channels.find((one) => one.name === name);
+  // Ratio 15, completion ratio 2: 750,000 of input and 250,000 of output.
+  expect([of("cheap")?.cost, of("dear")?.cost]).toEqual([18_750_000, 37_500_000]);
+  expect([of("cheap")?.odds, of("dear")?.odds]).toEqual([0.5, 0]);
+  expect((await explain("group=vip&model=gpt-4")).strategy).toBe("weight");
+  await app.ctx.options.set("ChannelStrategyByGroup", "{}");
+});
+
 test("only administrators ask; nonsense is refused with a sentence", async () => {
   expect(await app.call(user.who, "GET", "/api/route/explain?model=gpt-4")).toMatchObject({ success: false });
   for (const question of [
@@ -158,16 +174,34 @@ function expectWhole(all: readonly Told[], chosen: Told | undefined): void {
 describe("the choice and what is told of it", () => {
   const world = fc.record({
     channels: fc.array(
-      fc.record({ priority: fc.integer({ min: -2, max: 2 }), weight: fc.nat(3), state: fc.nat(5) }),
+      fc.record({
+        priority: fc.integer({ min: -2, max: 2 }),
+        weight: fc.nat(3),
+        state: fc.nat(5),
+        share: fc.constantFrom<number | Passed>("dearer", "slower", "format_other", 0, 0.5, 2),
+      }),
       { maxLength: 8 },
     ),
     random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     conversation: fc.option(fc.nat(), { nil: undefined }),
+    hasStrategy: fc.boolean(),
   });
+
+  /** Gives each channel its share, and all the same where none has one. */
+  function strategyOf(
+    channels: readonly { readonly share: number | Passed }[],
+  ): Strategy<{ readonly id: number }> {
+    return {
+      weigh(tier) {
+        const shares = tier.map(({ id }) => channels[id]?.share ?? 1);
+        return shares.some((share) => typeof share === "number" && share > 0) ? shares : tier.map(() => 1);
+      },
+    };
+  }
 
   test("in any world each candidate is told once, what is chosen had odds, and the odds are whole", () => {
     fc.assert(
-      fc.property(world, ({ channels, random, conversation }) => {
+      fc.property(world, ({ channels, random, conversation, hasStrategy }) => {
         const candidates = channels.map(({ priority, weight }, id) => ({ id, priority, weight }));
         const having = (state: number) =>
           new Set(channels.flatMap((one, id) => (one.state === state ? [id] : [])));
@@ -175,6 +209,7 @@ describe("the choice and what is told of it", () => {
         const choice = {
           ...{ tried: having(1), full: having(2), random, conversation },
           isOpen: (id: number) => resting.has(id),
+          strategy: hasStrategy ? strategyOf(channels) : undefined,
         };
         const told = new Map<number, Told>();
         const chosen = choose(candidates, choice, ({ id }, verdict, odds) => {

@@ -25,10 +25,7 @@ export const route: Handlers<{ route: typeof routeApi }>["route"] = {
     await ctx.candidates.pending;
     const { group, refusal, models } = caller;
     const isAllowed = models?.has(model) !== false;
-    const explained = explainRoute(
-      { ...ctx, optionText: (name) => ctx.options.get(name) },
-      { group, model, endpoint: format },
-    );
+    const explained = explainRoute(ctx, { group, model, endpoint: format });
     const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
     return { ...(await withKeyNames(ctx, explained)), refusal: say(said, language) };
   },

@@ -264,6 +264,7 @@ function liveChannel(
     other: row.other.trim(),
     priority: row.priority,
     weight: row.weight,
+    costRatio: row.cost_ratio,
     mapping: readMapping(row.model_mapping),
     models: new Set(splitCsv(row.models)),
     groups: new Set(splitCsv(row.group)),

@@ -3,9 +3,18 @@
 import type { LiveChannel } from "./live-channel.ts";
 
 /** What the choice is made from. */
-type Choosable = Pick<LiveChannel, "id" | "priority" | "weight">;
+export type Choosable = Pick<LiveChannel, "id" | "priority" | "weight">;
 
-export interface Choice {
+/** Why a strategy passes a channel of the highest tier over: it speaks another format, it is dearer, it is slower. */
+export type Passed = "format_other" | "dearer" | "slower";
+
+/** Decides within a tier (`strategy.ts`). */
+export interface Strategy<C> {
+  /** Of each channel its weight in the choice, or why it is passed over; at least one weight is positive. `isSticky` = for a conversation. */
+  weigh(tier: readonly C[], isSticky: boolean): readonly (number | Passed)[];
+}
+
+export interface Choice<C = unknown> {
   /** Channels this request has already failed on; none is chosen twice. */
   readonly tried: ReadonlySet<number>;
   /** Channels whose limits have no room; undefined = there are none. */
@@ -16,64 +25,99 @@ export interface Choice {
   readonly conversation?: number | undefined;
   /** Channels whose circuit is open; they are chosen only when no other is left. */
   readonly isOpen?: ((id: number) => boolean) | undefined;
+  /** undefined = by the channels' own weights. */
+  readonly strategy?: Strategy<C> | undefined;
 }
 
 /** What became of a candidate; `left` = it might have been chosen too. */
-export type Verdict = "chosen" | "left" | "tried" | "limited" | "resting" | "priority_lower" | "weight_zero";
+export type Verdict =
+  | "chosen"
+  | "left"
+  | "tried"
+  | "limited"
+  | "resting"
+  | "priority_lower"
+  | "weight_zero"
+  | Passed;
 
 /** Told of every candidate, once. `odds` = in how many of all cases it would have been chosen: from 0 to 1. */
 export type Listener<C> = (candidate: C, verdict: Verdict, odds: number) => void;
 
+/** What is drawn from: a channel, or one with the weight that a strategy gives it. */
+interface Lot {
+  readonly id: number;
+  readonly weight: number;
+}
+
 /**
- * Chooses among candidates: the highest priority that is left; within it by weight, where all-zero weights mean an even
- * choice and a zero beside positive ones means "only when the others failed" (requirements W9.2 [P]).
+ * Chooses among candidates: the highest priority that is left; within it by the strategy, and by weight, where all-zero weights mean an
+ * even choice and a zero beside positive ones means "only when the others failed" (requirements W9.2 [P]).
  */
 export function choose<C extends Choosable>(
   candidates: readonly C[],
-  choice: Choice,
+  choice: Choice<C>,
   listener?: Listener<C>,
 ): C | undefined {
-  const { tried, full, conversation } = choice;
+  const { tried, full, conversation, strategy } = choice;
   const left = candidates.filter(({ id }) => !tried.has(id) && full?.has(id) !== true);
   const closed = left.filter((candidate) => choice.isOpen?.(candidate.id) !== true);
   const able = closed.length > 0 ? closed : left;
   const tier = topTier(able);
-  const chosen = conversation === undefined ? pick(tier, choice.random) : stick(tier, conversation);
+  const shares = strategy === undefined ? undefined : strategy.weigh(tier, conversation !== undefined);
+  const lots = shares === undefined ? tier : lotsOf(tier, shares);
+  const lot = conversation === undefined ? pick(lots, choice.random) : stick(lots, conversation);
+  const chosen = lot && tier.find(({ id }) => id === lot.id);
   if (listener !== undefined) {
-    const total = tier.reduce((sum, { weight }) => sum + Math.max(0, weight), 0);
-    for (const candidate of candidates) {
-      const odds = oddsOf(candidate, { tier, total, chosen, isSticky: conversation !== undefined });
-      listener(candidate, verdictOf(candidate, { choice, able, tier, total, chosen }), odds);
-    }
+    const passed = new Map(tier.map(({ id }, at) => [id, shares?.[at]]));
+    const outcome = { choice, able, tier, lots, passed, chosen };
+    for (const candidate of candidates)
+      listener(candidate, verdictOf(candidate, outcome), oddsOf(candidate, outcome));
   }
   return chosen;
 }
 
+function lotsOf(tier: readonly Lot[], shares: readonly (number | Passed)[]): Lot[] {
+  return tier.flatMap(({ id }, at) => {
+    const weight = shares[at];
+    return typeof weight === "number" ? [{ id, weight }] : [];
+  });
+}
+
 interface Outcome<C> {
+  readonly choice: Choice<C>;
+  readonly able: readonly C[];
   readonly tier: readonly C[];
-  readonly total: number;
+  readonly lots: readonly Lot[];
+  /** By channel: its weight, or why the strategy passed it over. */
+  readonly passed: ReadonlyMap<number, number | Passed | undefined>;
   readonly chosen: C | undefined;
 }
 
 function verdictOf<C extends Choosable>(
   candidate: C,
-  { choice, able, tier, total, chosen }: Outcome<C> & { choice: Choice; able: readonly C[] },
+  { choice, able, tier, lots, passed, chosen }: Outcome<C>,
 ): Verdict {
   if (candidate === chosen) return "chosen";
   if (choice.tried.has(candidate.id)) return "tried";
   if (choice.full?.has(candidate.id) === true) return "limited";
   if (!able.includes(candidate)) return "resting";
   if (!tier.includes(candidate)) return "priority_lower";
-  return total > 0 && candidate.weight <= 0 ? "weight_zero" : "left";
+  const share = passed.get(candidate.id);
+  if (typeof share === "string") return share;
+  const lot = lots.find(({ id }) => id === candidate.id);
+  return totalOf(lots) > 0 && (lot?.weight ?? 0) <= 0 ? "weight_zero" : "left";
 }
 
-function oddsOf<C extends Choosable>(
-  candidate: C,
-  { tier, total, chosen, isSticky }: Outcome<C> & { isSticky: boolean },
-): number {
-  if (!tier.includes(candidate)) return 0;
-  if (isSticky) return candidate === chosen ? 1 : 0;
-  return total === 0 ? 1 / tier.length : Math.max(0, candidate.weight) / total;
+function oddsOf<C extends Choosable>(candidate: C, { lots, choice, chosen }: Outcome<C>): number {
+  const lot = lots.find(({ id }) => id === candidate.id);
+  if (lot === undefined) return 0;
+  if (choice.conversation !== undefined) return candidate === chosen ? 1 : 0;
+  const total = totalOf(lots);
+  return total === 0 ? 1 / lots.length : Math.max(0, lot.weight) / total;
+}
+
+function totalOf(lots: readonly Lot[]): number {
+  return lots.reduce((sum, { weight }) => sum + Math.max(0, weight), 0);
 }
 
 function topTier<C extends Choosable>(candidates: readonly C[]): readonly C[] {
@@ -84,11 +128,11 @@ function topTier<C extends Choosable>(candidates: readonly C[]): readonly C[] {
   return candidates.filter(({ priority }) => priority === top);
 }
 
-function pick<C extends Choosable>(tier: readonly C[], random: number): C | undefined {
-  const total = tier.reduce((sum, { weight }) => sum + Math.max(0, weight), 0);
+function pick(tier: readonly Lot[], random: number): Lot | undefined {
+  const total = totalOf(tier);
   if (total === 0) return tier[Math.floor(random * tier.length)];
   let at = random * total;
-  let last: C | undefined;
+  let last: Lot | undefined;
   for (const candidate of tier) {
     if (candidate.weight <= 0) continue;
     last = candidate;
@@ -104,9 +148,9 @@ function pick<C extends Choosable>(tier: readonly C[], random: number): C | unde
  * many conversations every channel gets its weight's share; when one comes or goes, only the conversations that it wins move.
  * Nothing is remembered, so all processes agree.
  */
-function stick<C extends Choosable>(tier: readonly C[], conversation: number): C | undefined {
+function stick(tier: readonly Lot[], conversation: number): Lot | undefined {
   const isEven = tier.every(({ weight }) => weight <= 0);
-  let winner: C | undefined;
+  let winner: Lot | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of tier) {
     const weight = isEven ? 1 : candidate.weight;

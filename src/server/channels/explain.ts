@@ -6,20 +6,22 @@ import type { RouteChannel, RouteExplanation, RouteFormat, RouteKey, RouteVerdic
 import type { Clock } from "#server/clock.ts";
 import { charge } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
-import { type OptionText, planCall } from "#server/upstream/call/plan.ts";
+import type { Options } from "#server/options.ts";
+import { planCall } from "#server/upstream/call/plan.ts";
 import type { Candidates } from "./candidates.ts";
 import type { ChannelGate } from "./channel-caps.ts";
 import { choose } from "./choice.ts";
 import type { Health } from "./health.ts";
 import type { LiveChannel } from "./live-channel.ts";
+import { costOf, createStrategy, strategyOf } from "./strategy.ts";
 
 export interface ExplainParts {
   readonly candidates: Pick<Candidates, "all" | "find">;
-  readonly health: Pick<Health, "openCircuits" | "restOf">;
+  readonly health: Pick<Health, "openCircuits" | "restOf" | "pace">;
   readonly gate: Pick<ChannelGate, "fullNow">;
   readonly clock: Pick<Clock, "now">;
   prices(): PriceBook;
-  readonly optionText: OptionText;
+  readonly options: Pick<Options, "get">;
 }
 
 export interface AskedRoute {
@@ -35,7 +37,10 @@ export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExpla
   const verdicts = new Map<number, readonly [RouteVerdict, number]>();
   const absent = candidates.filter((channel) => !canServe(parts, channel, asked));
   const full = candidates.filter((channel) => parts.gate.fullNow(channel) !== undefined);
+  const strategy = strategyOf(parts, group);
+  const call = { model, endpoint: asked.endpoint, isStream: true };
   const choice = {
+    strategy: createStrategy({ ...parts, pace: parts.health.pace }, strategy, call),
     tried: idsOf(absent),
     full: idsOf(full),
     random: 0,
@@ -49,7 +54,9 @@ export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExpla
   const channels = parts.candidates
     .all()
     .map((channel) => tell(parts, channel, asked, verdicts.get(channel.id) ?? [outside(channel, asked), 0]));
-  return { group, model, refusal: refusalOf(channels, asked), channels: channels.sort(byRank) };
+  const native_first = parts.options.get("NativeFormatFirstEnabled");
+  const refusal = refusalOf(channels, asked);
+  return { group, model, strategy, native_first, refusal, channels: channels.sort(byRank) };
 }
 
 function idsOf(channels: readonly LiveChannel[]): ReadonlySet<number> {
@@ -57,14 +64,10 @@ function idsOf(channels: readonly LiveChannel[]): ReadonlySet<number> {
 }
 
 /** Whether its provider has the interface, and there is a price: the relay finds that out when it is the channel's turn, and goes on. */
-function canServe(
-  { optionText }: ExplainParts,
-  channel: LiveChannel,
-  { model, endpoint }: AskedRoute,
-): boolean {
+function canServe({ options }: ExplainParts, channel: LiveChannel, { model, endpoint }: AskedRoute): boolean {
   const name = channel.mapping.get(model) ?? model;
   const key = { endpoint, model: name, apiVersion: "", isStream: false } as const;
-  return planCall(channel.keys?.first(channel) ?? channel, key, optionText).kind === "plan";
+  return planCall(channel.keys?.first(channel) ?? channel, key, (name) => options.get(name)).kind === "plan";
 }
 
 /** Why a channel is no candidate. */
@@ -90,6 +93,7 @@ function tell(
   const rest = verdict === "resting" ? parts.health.restOf(channel, model) : undefined;
   const untilMs = full?.untilMs ?? rest?.untilMs ?? 0;
   const limits = { ...NO_CHANNEL_LIMITS };
+  const speed = parts.health.pace.speedOf(id, model, true);
   for (const cap of channel.limits ?? []) limits[cap.name] = cap.amount;
   return {
     ...{ id, name, type, priority, weight, verdict, odds, limits },
@@ -97,6 +101,9 @@ function tell(
     rests: rest?.what ?? "",
     until: Math.ceil(untilMs / 1_000),
     upstream_model: upstreamModel,
+    cost: costOf(parts.prices(), channel, model) ?? null,
+    latency_ms: Math.round(speed.ms ?? 0),
+    in_flight: speed.inFlight,
     price: priceOf(parts, { model, upstreamModel, group }),
     keys: [],
     keys_total: channel.keys?.enabled ?? 0,
@@ -118,7 +125,8 @@ function priceOf(
   };
 }
 
-const SERVES: readonly RouteVerdict[] = ["next", "left", "weight_zero", "priority_lower"];
+const PASSED = ["weight_zero", "format_other", "dearer", "slower"] as const satisfies readonly RouteVerdict[];
+const SERVES: readonly RouteVerdict[] = ["next", "left", ...PASSED, "priority_lower"];
 
 /** Why a call is refused before or after the choice; "" = some channel serves it. */
 function refusalOf(channels: readonly RouteChannel[], { group, model }: AskedRoute): string {
@@ -144,7 +152,7 @@ function byRank(a: RouteChannel, b: RouteChannel): number {
 
 const RANKS: readonly RouteVerdict[] = [
   "next",
-  "weight_zero",
+  ...PASSED,
   "priority_lower",
   "limited",
   "resting",

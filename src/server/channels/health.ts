@@ -7,8 +7,11 @@ import { isPathAbsent, type RelayFault } from "#server/upstream/errors/fault.ts"
 import { type Candidates, originOf } from "./candidates.ts";
 import { CircuitBreakers, type Permit } from "./circuit-breakers.ts";
 import type { LiveChannel } from "./live-channel.ts";
+import { createPace, type Pace } from "./pace.ts";
 
 export interface Health {
+  /** How fast calls are answered, where they are chosen by that. */
+  readonly pace: Pace;
   /** A call is about to be made. Its outcome is reported with the permit that this returns. */
   calling(channelId: number, model: string): Permit;
   /** Notes a failed call. A fault that the caller caused counts for nothing. */
@@ -70,13 +73,16 @@ export function createHealth(parts: HealthParts): Health {
   const circuits = new CircuitBreakers();
   /** Channel id → failures of the credential one after another. */
   const refusals = new Map<number, number>();
+  const pace = createPace(clock);
 
   candidates.onRenewed((channelId) => {
     circuits.forget(channelId);
     refusals.delete(channelId);
+    pace.forget(channelId);
   });
 
   return {
+    pace,
     // Nearly always all channels are healthy: then not even the clock is read.
     calling: (id, model) => (circuits.size === 0 ? 0 : circuits.calling(id, model, clock.now())),
     failed(channelId, model, fault, permit) {
@@ -119,14 +125,7 @@ export function createHealth(parts: HealthParts): Health {
       if (refusals.size > 0) refusals.delete(channelId);
       if (circuits.size > 0) circuits.answered(channelId, model, permit, clock.now());
     },
-    restOf(channel, model) {
-      const now = clock.now();
-      const untilMs = circuits.untilFor(channel.id, model, now);
-      if (untilMs > 0) return { what: "circuit", untilMs };
-      if (egress.restingProxies()?.(channel.route, originOf(channel)) === true)
-        return { what: "proxy", untilMs: 0 };
-      return channel.keys?.isResting(model, now) === true ? { what: "keys", untilMs: 0 } : undefined;
-    },
+    restOf: (channel, model) => restOf(parts, circuits, channel, model),
     openCircuits(model) {
       const isOpen = circuits.size === 0 ? undefined : circuits.openFor(model, clock.now());
       const isResting = egress.restingProxies();
@@ -142,6 +141,20 @@ export function createHealth(parts: HealthParts): Health {
       };
     },
   };
+}
+
+function restOf(
+  { egress, clock }: HealthParts,
+  circuits: CircuitBreakers,
+  channel: LiveChannel,
+  model: string,
+): ReturnType<Health["restOf"]> {
+  const now = clock.now();
+  const untilMs = circuits.untilFor(channel.id, model, now);
+  if (untilMs > 0) return { what: "circuit", untilMs };
+  if (egress.restingProxies()?.(channel.route, originOf(channel)) === true)
+    return { what: "proxy", untilMs: 0 };
+  return channel.keys?.isResting(model, now) === true ? { what: "keys", untilMs: 0 } : undefined;
 }
 
 async function disable(

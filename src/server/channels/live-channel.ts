@@ -70,6 +70,8 @@ export interface LiveChannel {
   readonly other: string;
   readonly priority: number;
   readonly weight: number;
+  /** What it costs, as a multiple of its models' prices. */
+  readonly costRatio: number;
   /** Requested name → upstream name, one step. */
   readonly mapping: ReadonlyMap<string, string>;
   readonly models: ReadonlySet<string>;

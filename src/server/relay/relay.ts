@@ -213,9 +213,10 @@ async function relay(
 }
 
 /** Gives back what the call took of its channel's limits and did not use. */
-function leaveChannel({ entry, booked }: RequestState): void {
+function leaveChannel({ entry, run, booked }: RequestState): void {
   const { promptTokens = 0, completionTokens = 0 } = booked?.usage ?? {};
   entry?.leave(promptTokens + completionTokens);
+  run?.end(completionTokens);
 }
 
 /** Prepares the response for a client that streams, before the stream begins. */

@@ -45,6 +45,7 @@ const COLUMNS = [
   "first_byte_ms",
   "idle_ms",
   "total_ms",
+  "cost_ratio",
 ] as const satisfies readonly (keyof ChannelRow)[];
 
 const SEALED_COLUMNS = [...COLUMNS, "key_hash", "key_sealed"] as const;

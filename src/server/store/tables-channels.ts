@@ -39,6 +39,8 @@ export interface ChannelsTable {
   first_byte_ms: Generated<number>;
   idle_ms: Generated<number>;
   total_ms: Generated<number>;
+  /** What it costs, as a multiple of its models' prices. */
+  cost_ratio: Generated<number>;
   deleted_at: Generated<number>;
 }
 

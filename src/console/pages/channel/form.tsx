@@ -118,6 +118,15 @@ function ServiceFields({ type, channelId }: Omit<ModelsFieldProps, "id" | "value
           <NumberInput min={0} precision={0} style={{ width: "100%" }} />
         </Form.Item>
       </div>
+      <div className="tg-form-row">
+        <Form.Item
+          name="cost_ratio"
+          label="成本倍率"
+          extra="进货价是模型价格的几倍，如七折为 0.7。选择策略为“成本最低”时按它比较，不影响计费。"
+        >
+          <NumberInput min={0} max={1_000} style={{ width: "100%" }} />
+        </Form.Item>
+      </div>
     </Section>
   );
 }

@@ -22,6 +22,7 @@ import {
   type RouteKey,
   routeApi,
 } from "#contract/route.ts";
+import { CHANNEL_STRATEGY_LABELS } from "#contract/strategy.ts";
 import "./list.css";
 
 const FORMATS: Readonly<Record<(typeof ROUTE_FORMATS)[number], string>> = {
@@ -111,9 +112,12 @@ function reasonOf({ verdict, limit, rests, until }: RouteChannel): string {
   if (verdict === "limited") return `${limit === "" ? "" : CHANNEL_LIMIT_LABELS[limit]}已满${when}`;
   if (verdict === "resting") return `${RESTS[rests]}${when}`;
   const words: Readonly<Partial<Record<typeof verdict, string>>> = {
-    next: "按权重参与选择",
+    next: "参与选择",
     priority_lower: "优先级更高的渠道都不可用时才用",
     weight_zero: "同级有权重的渠道都失败时才用",
+    format_other: "同级有与客户端格式相同的渠道，它要转换格式",
+    dearer: "同级有更便宜的渠道",
+    slower: "同级有更快的渠道",
     endpoint_absent: "这个类型的渠道没有此接口，或地址、密钥配置有误",
     keys_none: "所有密钥都已停用",
     disabled: "管理员已停用",
@@ -169,17 +173,22 @@ function Keys({ channel }: { readonly channel: RouteChannel }) {
   );
 }
 
+function strategyText({ strategy, native_first }: RouteExplanation): string {
+  const label = `同优先级内${CHANNEL_STRATEGY_LABELS[strategy]}`;
+  return native_first ? `${label}，客户端自己的格式优先` : label;
+}
+
 function Channels({ explained }: { readonly explained: RouteExplanation }) {
   const display = useQuotaDisplay();
   const money = (quota: number) => formatCharge(quota, display);
   return (
     <Section
       title="各渠道"
-      lead={`分组 ${explained.group}，模型 ${explained.model}。可选的在前；暂停与限额是接到这次查询的节点此刻所知。`}
+      lead={`分组 ${explained.group}，模型 ${explained.model}，${strategyText(explained)}。可选的在前；暂停、限额与延迟是接到这次查询的节点此刻所知。`}
     >
       <Sheet<RouteChannel>
         label="渠道"
-        width={920}
+        width={1080}
         rowKey="id"
         rows={explained.channels}
         columns={[
@@ -201,6 +210,18 @@ function Channels({ explained }: { readonly explained: RouteExplanation }) {
           { title: "优先级", dataIndex: "priority", align: "right" },
           { title: "权重", dataIndex: "weight", align: "right" },
           { title: "上游模型", dataIndex: "upstream_model" },
+          {
+            title: "成本",
+            dataIndex: "cost",
+            align: "right",
+            render: (cost: RouteChannel["cost"]) => (cost === null ? "未知" : money(cost)),
+          },
+          {
+            title: "首字延迟",
+            dataIndex: "latency_ms",
+            align: "right",
+            render: (ms: number) => (ms === 0 ? "" : `${formatCount(ms)} ms`),
+          },
           {
             title: "百万 Token 价格",
             dataIndex: "price",

@@ -42,6 +42,8 @@ export interface ChannelValues extends LimitValues, TimeValues {
   readonly key: string;
   readonly priority: number | null;
   readonly weight: number | null;
+  /** A multiple of the prices of its models. */
+  readonly cost_ratio: number | null;
   /** "" = as all channels, `direct`, or the scheme of a proxy. */
   readonly proxy_kind: string;
   /** `host:port` of the proxy. */
@@ -82,6 +84,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       key: "",
       priority: 0,
       weight: 0,
+      cost_ratio: 1,
       ...proxyValues(""),
       reuse: "auto",
       key_mode: "random",
@@ -91,7 +94,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       ...ruleTexts(""),
     };
   }
-  const { type, name, group, base_url, other, models, priority, weight } = channel;
+  const { type, name, group, base_url, other, models, priority, weight, cost_ratio } = channel;
   const model_mapping = channel.model_mapping.trim() === "{}" ? "" : channel.model_mapping;
   return {
     type,
@@ -105,6 +108,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
     key: "",
     priority,
     weight,
+    cost_ratio,
     ...proxyValues(channel.proxy),
     reuse: channel.reuse,
     key_mode: channel.key_mode,
@@ -161,6 +165,7 @@ function fieldsOf(values: ChannelValues) {
     model_mapping: values.model_mapping,
     priority: values.priority ?? 0,
     weight: Math.max(0, values.weight ?? 0),
+    cost_ratio: values.cost_ratio ?? 1,
     proxy: proxyOf(values),
     reuse: values.reuse,
     key_mode: values.key_mode,

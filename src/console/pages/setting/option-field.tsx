@@ -5,6 +5,7 @@ import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { OptionKey } from "#contract/option.ts";
+import { CHANNEL_STRATEGIES, CHANNEL_STRATEGY_LABELS } from "#contract/strategy.ts";
 import { type FieldValue, faultOf, kindOf, rowOf } from "./option-values.ts";
 import { RatioField } from "./ratio-field.tsx";
 import { type Bases, isRatioKey } from "./ratio-rows.ts";
@@ -95,6 +96,7 @@ const CURRENCIES = [
   { value: "USD", label: "美元（$）" },
   { value: "CNY", label: "人民币（¥）" },
 ];
+const STRATEGIES = CHANNEL_STRATEGIES.map((value) => ({ value, label: CHANNEL_STRATEGY_LABELS[value] }));
 const SECRET_HINT = "敏感信息不会发送到前端显示";
 
 function optionRule(key: OptionKey): FormRule {
@@ -177,6 +179,8 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
       return <Select disabled={isLocked} options={WHOM} className="tg-option-number" />;
     case "currency":
       return <Select disabled={isLocked} options={CURRENCIES} className="tg-option-number" />;
+    case "strategy":
+      return <Select disabled={isLocked} options={STRATEGIES} className="tg-option-number" />;
     case "theme":
       return <Select disabled={isLocked} options={THEMES} className="tg-option-number" />;
     default:

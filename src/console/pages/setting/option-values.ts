@@ -14,6 +14,7 @@ export type FieldKind =
   | "theme"
   | "whom"
   | "currency"
+  | "strategy"
   | "text";
 
 export type FieldValue = boolean | number | string | readonly string[] | null;
@@ -41,6 +42,8 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   Footer: "html",
   Theme: "theme",
   MfaRequiredFor: "whom",
+  ChannelStrategy: "strategy",
+  ChannelStrategyByGroup: "json",
   QuotaForNewUser: "quota",
   QuotaForInviter: "quota",
   QuotaForInvitee: "quota",

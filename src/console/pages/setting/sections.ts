@@ -169,6 +169,10 @@ const operation: readonly Section[] = [
         "能用的渠道都达到自己的限额时，请求最多等这么久（不超过 30 秒），先到先得；0 表示立即返回 429。",
       SessionAffinityEnabled:
         "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
+      ChannelStrategy:
+        "延迟最低：按权重取两个，用较快的一个；成本最低：按模型价格乘渠道的成本倍率，相差 5% 以内的按权重分配。",
+      ChannelStrategyByGroup: '个别分组另用的策略，例如 {"vip": "latency"}；取值 weight、latency、cost。',
+      NativeFormatFirstEnabled: "不必转换格式的渠道先用，都不可用时再用其他渠道；优先级仍然在前。",
       DisplayInCurrencyEnabled: "关闭后控制台显示额度点数而不是美元。",
       DisplayTokenStatEnabled: "开启后客户端查到的是令牌的额度，不是账户的。",
       ApproximateTokenEnabled: "用字符数估算，省去分词的计算，预扣会不太准。",

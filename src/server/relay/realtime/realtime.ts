@@ -134,6 +134,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     startedMs,
     channel: undefined,
     entry: undefined,
+    run: undefined,
     attempts: 0,
     failedAttempts: [],
     session: undefined,
@@ -204,6 +205,7 @@ async function converse(
     talk.freeSlot();
     const { promptTokens = 0, completionTokens = 0 } = talk.bill?.total ?? {};
     talk.entry?.leave(promptTokens + completionTokens);
+    talk.run?.end(0);
   }
 }
 
@@ -285,8 +287,8 @@ async function connectIn(
   // Nothing was sent yet.
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
   const demand = { tokens: () => 0, hold: (refs: readonly LimitRef[]) => bill.holdFor(refs) };
-  const wanted = { caller, model, candidates, conversation: undefined, mayMoveOn, cancellation, demand };
-  const search = { ...wanted, wordsOf };
+  const kind = { isStream: true, endpoint: undefined, conversation: undefined };
+  const search = { caller, model, candidates, ...kind, mayMoveOn, cancellation, demand, wordsOf };
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     bill.priceFor(channel);
     const upstreamModel = channel.mapping.get(model) ?? model;

@@ -5,6 +5,7 @@ import type { Demand, Entry } from "#server/channels/channel-caps.ts";
 import type { Permit } from "#server/channels/circuit-breakers.ts";
 import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Run } from "#server/channels/pace.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
@@ -21,7 +22,7 @@ import { NextChannel, type NextServices, type Wanted } from "./next-channel.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
 export interface FailoverServices extends NextServices {
-  readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock" | "ledger">;
+  readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock" | "prices" | "ledger">;
   readonly upstream: AttemptTools;
   readonly health: Health;
 }
@@ -64,7 +65,7 @@ interface Search extends Wanted {
 /** The request so far; filled in by the loop. */
 export type Progress = Pick<
   RequestState,
-  "requestId" | "startedMs" | "channel" | "entry" | "attempts" | "failedAttempts"
+  "requestId" | "startedMs" | "channel" | "entry" | "run" | "attempts" | "failedAttempts"
 >;
 
 /** What a request brings to the loop. */
@@ -95,11 +96,12 @@ export function failOver(
   const isChoice = candidates.length > 1 || candidates[0]?.keys !== undefined;
   const mayStick = isChoice && tools.ctx.options.get("SessionAffinityEnabled");
   const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
-  const { model } = incoming;
+  const { model, isStream, endpoint } = incoming;
   const { bytes } = incoming.form ?? incoming.body;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
   const demand = demandOf(tools, state.requestId, incoming);
-  const search = { caller, model, candidates, conversation, mayMoveOn, cancellation, wordsOf, demand };
+  const wanted = { caller, model, isStream, endpoint, candidates, conversation, mayMoveOn, cancellation };
+  const search = { ...wanted, wordsOf, demand };
   return eachChannel(tools, state, search, (channel) => {
     const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
@@ -135,10 +137,9 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     progress.entry = entry;
     progress.attempts += 1;
     const permit = health.calling(channel.id, model);
-    channel.keys?.begin(channel.keyId);
-    const result = await ask(channel);
-    channel.keys?.end(channel.keyId);
+    const { result, run } = await next.call(channel, ask);
     if (!isFault(result)) {
+      progress.run = run;
       health.answered(channel.id, model, permit);
       channel.keys?.answered(channel.keyId, model);
       return result;
@@ -310,6 +311,8 @@ export interface RequestState {
   channel: LiveChannel | undefined;
   /** What the call has taken of its channel's limits; undefined = nothing. */
   entry: Entry | undefined;
+  /** How fast it was answered; undefined = that is not measured. */
+  run: Run | undefined;
   attempts: number;
   /** The failed attempts, in their order. */
   failedAttempts: readonly FailedAttempt[];
@@ -350,6 +353,7 @@ export function newRequestState({
     account: undefined,
     channel: undefined,
     entry: undefined,
+    run: undefined,
     attempts: 0,
     failedAttempts: NONE_FAILED,
     reply: undefined,

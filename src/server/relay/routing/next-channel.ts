@@ -1,11 +1,15 @@
 // Which channels may serve a request (requirements W8.4), and which of them, and of its keys, it calls next: what it has tried, which limits have
 // no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
 import { ChannelStatus } from "#contract/channel.ts";
+import type { EndpointName } from "#contract/provider.ts";
+import type { ChannelStrategy } from "#contract/strategy.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
-import { type Choice, choose } from "#server/channels/choice.ts";
+import { type Choice, choose, type Strategy } from "#server/channels/choice.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Run } from "#server/channels/pace.ts";
+import { createStrategy, strategyOf } from "#server/channels/strategy.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -93,8 +97,8 @@ export function stillServing(
 }
 
 export interface NextServices {
-  readonly ctx: Pick<Context, "candidates" | "options" | "clock">;
-  readonly health: Pick<Health, "openCircuits">;
+  readonly ctx: Pick<Context, "candidates" | "options" | "clock" | "prices">;
+  readonly health: Pick<Health, "openCircuits" | "pace">;
   readonly gate: ChannelGate;
   readonly queues: Queues;
 }
@@ -103,6 +107,9 @@ export interface NextServices {
 export interface Wanted extends Serving {
   /** What the requests of one conversation share; undefined = chance decides. */
   readonly conversation: number | undefined;
+  readonly isStream: boolean;
+  /** undefined = a conversation in real time. */
+  readonly endpoint: EndpointName | undefined;
   /** Another group of the token comes after this one: its channels are all tried first, whatever RetryTimes says (requirements K15). */
   readonly mayMoveOn?: boolean | undefined;
   readonly cancellation: Cancellation;
@@ -134,12 +141,35 @@ export class NextChannel {
   #full = NONE;
   #opensMs = Number.POSITIVE_INFINITY;
   #hasEntered = false;
+  /** undefined = by the channels' own weights. */
+  readonly #strategy: Strategy<LiveChannel> | undefined;
+  readonly #isMeasured: boolean;
 
   /** `tried` = channels that failed before, which are not called again. */
   constructor(tools: NextServices, wanted: Wanted, tried: ReadonlySet<number> = NONE) {
     this.#tried = tried;
     this.#tools = tools;
     this.#wanted = wanted;
+    const name = strategyName(tools.ctx, wanted);
+    this.#isMeasured = name === "latency";
+    this.#strategy =
+      name === undefined
+        ? undefined
+        : createStrategy({ ...tools.ctx, pace: tools.health.pace }, name, wanted);
+  }
+
+  /** Calls it, and measures how long that takes where channels are chosen by that. */
+  async call<Done extends { readonly kind: string }>(
+    channel: LiveChannel,
+    ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
+  ): Promise<{ readonly result: Done | RelayFault; readonly run: Run | undefined }> {
+    const { model, isStream } = this.#wanted;
+    const run = this.#isMeasured ? this.#tools.health.pace.begin(channel.id, model, isStream) : undefined;
+    channel.keys?.begin(channel.keyId);
+    const result = await ask(channel);
+    channel.keys?.end(channel.keyId);
+    if (run !== undefined) noteEnd(run, result);
+    return { result, run };
   }
 
   /** The channel that is next; nothing is taken of it. `word` is told when none is left. Throws: LocalError. */
@@ -252,7 +282,15 @@ export class NextChannel {
     // Of one channel there is no choice.
     if (serving.length === 1 && this.#tried.size === 0 && full === undefined) return serving[0];
     const { conversation } = this.#wanted;
-    return choose(serving, { tried: this.#tried, full, random: Math.random(), conversation, isOpen });
+    const strategy = this.#strategy;
+    return choose(serving, {
+      tried: this.#tried,
+      full,
+      random: Math.random(),
+      conversation,
+      isOpen,
+      strategy,
+    });
   }
 
   /** None of its keys is left, or has room. */
@@ -274,6 +312,26 @@ export class NextChannel {
 /** Nearly no channel has limits. */
 function mayBeLimited({ limits, keyLimits }: LiveChannel): boolean {
   return limits !== undefined || keyLimits !== undefined;
+}
+
+/** undefined = by weight alone, as nearly always: then nothing is made for it. */
+function strategyName(
+  { options }: Pick<NextServices["ctx"], "options">,
+  { candidates, caller }: Wanted,
+): ChannelStrategy | undefined {
+  if (candidates.length < 2) return undefined;
+  const isNativeFirst = options.get("NativeFormatFirstEnabled");
+  const isUsual = options.get("ChannelStrategy") === "weight";
+  const byGroup = options.get("ChannelStrategyByGroup");
+  if (isUsual && !isNativeFirst && !Object.hasOwn(byGroup, caller.group)) return undefined;
+  return strategyOf({ options }, caller.group);
+}
+
+/** A fault that is not the channel's says nothing of it. */
+function noteEnd(run: Run, result: { readonly kind: string } | RelayFault): void {
+  if (!("blame" in result)) run.replied();
+  else if (result.blame === "none" || result.blame === "proxy") run.end(0);
+  else run.failed();
 }
 
 /** Where another group comes after this one, channels that are left alone are none: it is passed over. */

@@ -166,6 +166,11 @@ test("the released migrations are the ones that were released", () => {
         "257943c3a8275f0e9a3a1cd09894f7aa0723c643f772398192844099e368e306",
         "257943c3a8275f0e9a3a1cd09894f7aa0723c643f772398192844099e368e306",
       ],
+      [
+        "0032-channel-cost",
+        "e1a9c3c34779209d14bf113b329eca646c0901a1df461f4f2c02de666afa6d27",
+        "7487412c52e3d73995e759ef3720650ed6df38f727b34df00eb4b4d59feba77d",
+      ],
     ]
   `);
 });

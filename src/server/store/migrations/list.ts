@@ -30,6 +30,7 @@ import { staffSets } from "./0028-staff-sets.ts";
 import { tokenGroups } from "./0029-token-groups.ts";
 import { mailDomains } from "./0030-mail-domains.ts";
 import { language } from "./0031-language.ts";
+import { channelCost } from "./0032-channel-cost.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -64,4 +65,5 @@ export const MIGRATIONS: readonly Migration[] = [
   tokenGroups,
   mailDomains,
   language,
+  channelCost,
 ];
