@@ -31,6 +31,14 @@ describe("the API reference", () => {
     expect(Object.keys(document.paths).length).toBeGreaterThan(30);
   });
 
+  test("both speak English to who reads it", async () => {
+    const headers = { "accept-language": "en" };
+    const page = await (await app.request("/api/docs", { headers })).text();
+    expect(page).toContain('<html lang="en">');
+    const document = await (await app.request("/api/openapi.json", { headers })).text();
+    expect((page + document).match(/[^"]{0,20}[\u3400-\u9fff]+/g) ?? []).toEqual([]);
+  });
+
   test.each(["/api/docs", "/api/docs/", "/api/docs/docs.css", "/api/docs/docs.js"])(
     "%s may load nothing but its own files",
     async (path) => {

@@ -1,15 +1,21 @@
 // The API reference as files: the printed document and the small page that draws it. Knows no HTTP; the mount serves them.
 import { readFileSync } from "node:fs";
 import { api } from "#contract/index.ts";
+import type { Language } from "#contract/language.ts";
 import { printOpenApi } from "#contract/openapi.ts";
+import { say } from "#server/locale/sentences.ts";
 
 export interface DocsFile {
   readonly type: string;
   readonly body: string;
 }
 
-const FILES: Readonly<Record<string, readonly [file: URL, type: string]>> = {
-  "/api/docs": [new URL("./docs/index.html", import.meta.url), "text/html; charset=utf-8"],
+const PAGES: Readonly<Record<Language, URL>> = {
+  zh: new URL("./docs/index.html", import.meta.url),
+  en: new URL("./docs/index.en.html", import.meta.url),
+};
+const FILES: Readonly<Record<string, readonly [file: URL | typeof PAGES, type: string]>> = {
+  "/api/docs": [PAGES, "text/html; charset=utf-8"],
   "/api/docs/docs.css": [new URL("./docs/docs.css", import.meta.url), "text/css; charset=utf-8"],
   "/api/docs/docs.js": [new URL("./docs/docs.js", import.meta.url), "text/javascript; charset=utf-8"],
 };
@@ -31,21 +37,23 @@ export const DOCS_POLICY = [
 
 const made = new Map<string, DocsFile>();
 
-/** The file of one of `docsPaths`; made once. */
-export function docsFile(path: string, version: string): DocsFile {
-  const known = made.get(path);
+/** The file of one of `docsPaths` in a language; made once. */
+export function docsFile(path: string, version: string, language: Language): DocsFile {
+  const known = made.get(`${language} ${path}`);
   if (known) return known;
-  const file = makeFile(path, version);
-  made.set(path, file);
+  const file = makeFile(path, version, language);
+  made.set(`${language} ${path}`, file);
   return file;
 }
 
-function makeFile(path: string, version: string): DocsFile {
+function makeFile(path: string, version: string, language: Language): DocsFile {
   const entry = FILES[path];
   if (!entry) {
-    const body = JSON.stringify(printOpenApi(api, version));
+    const inLanguage = (_key: string, value: unknown) =>
+      typeof value === "string" ? say(value, language) : value;
+    const body = JSON.stringify(printOpenApi(api, version), inLanguage);
     return { type: "application/json; charset=utf-8", body };
   }
   const [file, type] = entry;
-  return { type, body: readFileSync(file, "utf8") };
+  return { type, body: readFileSync("zh" in file ? file[language] : file, "utf8") };
 }

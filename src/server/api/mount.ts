@@ -121,11 +121,12 @@ async function serveDocs(ctx: Context, http: Http, path: string): Promise<Respon
   } catch (error) {
     return renderFailure(http, failureOf(error));
   }
-  const { type, body } = docsFile(path, ctx.version);
+  const { type, body } = docsFile(path, ctx.version, http.var.language);
   return http.body(body, 200, {
     "Content-Type": type,
     "Content-Security-Policy": DOCS_POLICY,
     "Cache-Control": "public, max-age=60",
+    Vary: "Accept-Language, Cookie",
   });
 }
 

@@ -32,11 +32,27 @@ test("what others wrote stays", () => {
     "",
     "plain",
     "余额不足，请联系上游商务",
+    "今天的公告",
+    "张三的团队：李四和王五的渠道",
     "（）",
     "：：：",
     "，".repeat(500),
   ])
     expect(say(text, "en")).toBe(text);
+});
+
+test("a text that was made to be hard takes no longer than others", () => {
+  const startMs = performance.now();
+  for (const text of [
+    "好，".repeat(499),
+    "没有这个分组：".repeat(140),
+    `${"（".repeat(900)}的`,
+    "的".repeat(999),
+    "好，".repeat(100_000),
+  ])
+    say(text, "en");
+  // Seconds, where trying every way to read them would take for ever.
+  expect(performance.now() - startMs).toBeLessThan(10_000);
 });
 
 test("a refusal of the management server", () => {

@@ -1,5 +1,9 @@
 // Draws the API reference from /api/openapi.json. Text goes in as text: nothing here is ever read as HTML.
 
+const isEnglish = document.documentElement.lang === "en";
+/** A text in the language of the page. */
+const say = (chinese, english) => (isEnglish ? english : chinese);
+
 /** Makes an element with attributes and children; texts become text nodes. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -20,19 +24,19 @@ function typeOf(schema) {
   if (options) return options.map(typeOf).join(" | ");
   if (schema.type === "array") return `${typeOf(schema.items ?? {})}[]`;
   if (Array.isArray(schema.type)) return schema.type.join(" | ");
-  return schema.type ?? "任意";
+  return schema.type ?? say("任意", "any");
 }
 
 /** Bounds and defaults. */
 function rulesOf(schema) {
   const rules = [
-    ["minimum", "最小"],
-    ["maximum", "最大"],
-    ["minLength", "最短"],
-    ["maxLength", "最长"],
-    ["minItems", "最少"],
-    ["maxItems", "最多"],
-    ["default", "默认"],
+    ["minimum", say("最小", "min")],
+    ["maximum", say("最大", "max")],
+    ["minLength", say("最短", "min length")],
+    ["maxLength", say("最长", "max length")],
+    ["minItems", say("最少", "min items")],
+    ["maxItems", say("最多", "max items")],
+    ["default", say("默认", "default")],
   ];
   return rules
     .filter(([name]) => schema[name] !== undefined)
@@ -55,7 +59,9 @@ function table(rows) {
   const head = make(
     "tr",
     {},
-    ...["名称", "类型", "必有", "限制"].map((text) => make("th", { scope: "col" }, text)),
+    ...[say("名称", "Name"), say("类型", "Type"), say("必有", "Required"), say("限制", "Limits")].map(
+      (text) => make("th", { scope: "col" }, text),
+    ),
   );
   const body = rows.map(({ path, type, isRequired, rules }) =>
     make(
@@ -63,7 +69,7 @@ function table(rows) {
       {},
       make("td", {}, make("code", {}, path)),
       make("td", {}, make("code", {}, type)),
-      make("td", {}, isRequired ? "是" : ""),
+      make("td", {}, isRequired ? say("是", "yes") : ""),
       make("td", {}, rules),
     ),
   );
@@ -97,7 +103,8 @@ function sampleOf(schema) {
 /** The call as a command line. */
 function exampleOf(method, path, operation) {
   const lines = [`curl -X ${method.toUpperCase()} '${location.origin}${path}'`];
-  if (operation.security?.length) lines.push("  -H 'Authorization: <系统访问令牌>'");
+  if (operation.security?.length)
+    lines.push(`  -H 'Authorization: <${say("系统访问令牌", "access token")}>'`);
   const schema = operation.requestBody?.content["application/json"].schema;
   if (schema) {
     lines.push("  -H 'Content-Type: application/json'");
@@ -108,7 +115,7 @@ function exampleOf(method, path, operation) {
 
 function draw(method, path, operation) {
   const parameters = (operation.parameters ?? []).map(({ name, in: place, required, schema }) => ({
-    path: `${name}（${place === "path" ? "路径" : "查询"}）`,
+    path: `${name} (${place === "path" ? say("路径", "path") : say("查询", "query")})`,
     type: typeOf(schema),
     isRequired: required === true,
     rules: rulesOf(schema),
@@ -119,10 +126,10 @@ function draw(method, path, operation) {
     "div",
     { class: "inner" },
     make("p", { class: "level" }, operation.description),
-    ...section("参数", parameters),
-    ...(body ? section("请求体", fieldsOf(body)) : []),
-    ...section("应答", fieldsOf(answer)),
-    make("h3", {}, "示例"),
+    ...section(say("参数", "Parameters"), parameters),
+    ...(body ? section(say("请求体", "Request body"), fieldsOf(body)) : []),
+    ...section(say("应答", "Answer"), fieldsOf(answer)),
+    make("h3", {}, say("示例", "Example")),
     make("pre", {}, make("code", {}, exampleOf(method, path, operation))),
   );
   const summary = make(
@@ -180,11 +187,17 @@ function openNamed() {
 try {
   // biome-ignore lint/style/noRestrictedGlobals: this runs in the browser.
   const response = await fetch("/api/openapi.json");
-  if (!response.ok) throw new Error(`状态码 ${response.status}`);
+  if (!response.ok) throw new Error(`${say("状态码", "status")} ${response.status}`);
   drawAll(await response.json());
   find("filter").addEventListener("input", (event) => filter(event.target.value));
   addEventListener("hashchange", openNamed);
   openNamed();
 } catch (error) {
-  find("operations").replaceChildren(make("p", { role: "alert" }, `无法加载接口文档：${error.message}`));
+  find("operations").replaceChildren(
+    make(
+      "p",
+      { role: "alert" },
+      `${say("无法加载接口文档：", "Cannot load the API reference: ")}${error.message}`,
+    ),
+  );
 }
