@@ -64,7 +64,11 @@ function UserMenu({ user }: { readonly user: User }) {
     },
     {
       key: "language",
-      icon: <span className="anticon">{OTHER_SHORT}</span>,
+      icon: (
+        <span className="anticon" aria-hidden="true">
+          {OTHER_SHORT}
+        </span>
+      ),
       label: OTHER_NAME,
       onClick: () => language.choose(),
     },

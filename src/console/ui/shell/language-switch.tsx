@@ -8,7 +8,8 @@ export function LanguageSwitch() {
   return (
     <PlainButton
       kind="text"
-      aria-label={OTHER_NAME}
+      // What is seen is a part of the name, so that it can be spoken.
+      aria-label={`${OTHER_SHORT} ${OTHER_NAME}`}
       title={OTHER_NAME}
       lang={OTHER_LANGUAGE === "en" ? "en" : "zh-CN"}
       onClick={language.choose}
