@@ -10,6 +10,8 @@ export interface Lies {
   readonly signedBy?: "itself" | "stranger" | "nobody" | "hs256";
   readonly profile?: Readonly<Record<string, unknown>>;
   readonly tokenAnswer?: { readonly status?: number; readonly json?: unknown };
+  /** The code is taken, and no answer comes. */
+  readonly hangs?: boolean;
 }
 
 export interface Forger extends HttpEmulator {
@@ -57,6 +59,7 @@ export async function startForger(): Promise<Forger> {
     grants.delete(code);
     if (!grant) return { status: 400, json: { error: "invalid_grant" } };
     const { sub, nonce, lies } = grant;
+    if (lies.hangs) return undefined;
     const now = Math.floor(Date.now() / 1000);
     const claims = { iss: issuer, aud: clientId, sub, nonce, iat: now, exp: now + 300, ...lies.claims };
     const access_token = randomBytes(12).toString("hex");
