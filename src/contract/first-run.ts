@@ -4,12 +4,18 @@ import { endpoint } from "./endpoint.ts";
 import { LoginUser } from "./factor.ts";
 import { Password } from "./user.ts";
 
-/** The super administrator's own password and the address of the server, with the key of the one-time address. */
+/** Who may register: anybody, who has an invitation, nobody. */
+export const Registration = z.enum(["open", "invited", "closed"], "请选择谁可以注册");
+export type Registration = z.output<typeof Registration>;
+
+/** The super administrator's own password and the address of the server, who may register, with the key of the one-time address. */
 export const FirstRun = z.object({
   key: z.string().trim().min(1, "请用终端里打印的完整地址打开本页").max(200),
   password: Password,
   /** As browsers reach the server; "" = as before. */
   server_address: z.string().trim().max(2_000).default(""),
+  /** Absent = as before. */
+  registration: Registration.optional(),
 });
 export type FirstRun = z.output<typeof FirstRun>;
 
@@ -21,7 +27,7 @@ export const firstRunApi = {
     limit: "critical",
     keyed: true,
     summary:
-      "首次启动：用终端打印的一次性地址里的密钥设置超级管理员密码与服务器地址，并登录；设置过密码后关闭",
+      "首次启动：用终端打印的一次性地址里的密钥设置超级管理员密码、服务器地址与注册方式，并登录；设置过密码后关闭",
     body: FirstRun,
     data: LoginUser,
   }),

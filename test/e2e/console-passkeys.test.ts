@@ -4,6 +4,7 @@ import type { CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeOf, fromBase32, stepOf } from "#server/accounts/totp.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { connectAuthenticator } from "#test/worlds/virtual-authenticator.ts";
 
 const PASSWORD = "river-stone-42";
 
@@ -23,19 +24,7 @@ describe("second factors in the browser", () => {
     await world.setOption("ServerAddress", site);
     const context = await world.browser.newContext({ baseURL: site, viewport: { width: 1440, height: 900 } });
     page = await context.newPage();
-    device = await context.newCDPSession(page);
-    await device.send("WebAuthn.enable");
-    const made = await device.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2",
-        transport: "internal",
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    authenticatorId = made.authenticatorId;
+    ({ device, authenticatorId } = await connectAuthenticator(page));
   });
   afterAll(() => world.close());
 

@@ -1,10 +1,10 @@
-// The first steps on an empty database in a real browser: the address that the terminal printed, a password, a channel with a test, a
+// The first steps on an empty database in a real browser: the address that the terminal printed, a password, who may register, a channel with a test, a
 // token and a call that works (requirements I39).
 import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
-import { launchBrowser, openContext, screenshot } from "#test/worlds/browser.ts";
+import { launchBrowser, openContext, screenshots } from "#test/worlds/browser.ts";
 import { buildConsole } from "#test/worlds/build.ts";
 import { type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
@@ -17,16 +17,7 @@ let page: Page;
 let address = "";
 const complaints: string[] = [];
 
-/** The page at both sizes. */
-async function picture(name: string): Promise<void> {
-  await screenshot(page, `first-run-${name}`);
-  await page.setViewportSize({ width: 390, height: 844 });
-  const overhang = () =>
-    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(await overhang()).toBe(0);
-  await screenshot(page, `first-run-${name}-390`);
-  await page.setViewportSize({ width: 1440, height: 900 });
-}
+const picture = (name: string) => screenshots(page, `first-run-${name}`);
 
 beforeAll(async () => {
   buildConsole();
@@ -62,7 +53,7 @@ it("without the key nothing can be set", async () => {
   expect(await page.getByRole("button", { name: "设置并登录" }).isDisabled()).toBe(true);
 });
 
-it("a password and the address of the server are set, and root is in", async () => {
+it("a password, the address of the server and who may register are set, and root is in", async () => {
   await page.goto("about:blank");
   await page.goto(address);
   await page.getByLabel("新密码").fill(PASSWORD);
@@ -70,6 +61,8 @@ it("a password and the address of the server are set, and root is in", async () 
   expect(await page.getByLabel("服务器地址").inputValue()).toBe(server.url);
   await page.getByRole("button", { name: "设置并登录" }).click();
   await page.getByText("两次输入的密码不一致").waitFor();
+  expect(await page.getByRole("radio", { name: "开放注册" }).isChecked()).toBe(true);
+  await page.getByRole("radio", { name: "仅限邀请" }).check();
   await picture("password");
   await page.getByLabel("再次输入密码").fill(PASSWORD);
   await page.getByRole("button", { name: "设置并登录" }).click();
@@ -77,11 +70,13 @@ it("a password and the address of the server are set, and root is in", async () 
   expect(page.url()).toBe(`${server.url}/first-run?step=channel`);
 });
 
-it("a second browser finds the address used up", async () => {
+it("a second browser finds the address used up, and cannot register without an invitation", async () => {
   const other = await openContext(browser, server.url);
   const second = await other.newPage();
   await second.goto(address);
   await second.getByRole("heading", { name: "首次设置已经完成" }).waitFor();
+  await second.goto("/register");
+  await second.getByText("当前仅限受邀注册").waitFor();
   await other.close();
 });
 

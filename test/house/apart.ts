@@ -7,6 +7,7 @@ const REPLACING = [
   "src/console/pages/log/export.test.ts",
   "src/server/accounts/{mailer,master-key}.test.ts",
   "src/server/app/early-answer.test.ts",
+  "src/server/api/sign-on-hang.test.ts",
   "src/server/egress/mail.test.ts",
   "src/server/egress/http1/{pool,reuse,stress,times,tls}.test.ts",
   "src/server/egress/proxy/tunnel{,-policy,-streams}.test.ts",

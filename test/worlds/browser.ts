@@ -36,6 +36,18 @@ export async function openContext(
   return context;
 }
 
+/** Saves the page at both sizes, as <name> and <name>-390. Throws: when it is wider than a telephone. */
+export async function screenshots(page: Page, name: string): Promise<void> {
+  await screenshot(page, name);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const overhang = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  if (overhang !== 0) throw new Error(`${name} is ${overhang} px too wide`);
+  await screenshot(page, `${name}-390`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
 /** Saves what the page shows as test-results/<name>.png, animations finished. Returns the file's path. */
 export async function screenshot(page: Page, name: string): Promise<string> {
   mkdirSync(SCREENSHOTS, { recursive: true });

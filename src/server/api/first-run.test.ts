@@ -33,6 +33,7 @@ describe.each(databases)("the first run on $name", (database) => {
 
   test("sets password and address, logs in, ends what came in before, and closes", async () => {
     const before = await app.login("root", "123456");
+    await app.ctx.options.set("RegisterEnabled", "false");
     expect(await isOpen()).toBe(true);
     expect(key).toMatch(/^[\w-]{43}$/);
     const answer = await finish({ key, password: PASSWORD, server_address: "https://gate.example/" });
@@ -40,6 +41,8 @@ describe.each(databases)("the first run on $name", (database) => {
     expect(await isOpen()).toBe(false);
     expect(await app.ctx.firstRun.key()).toBeUndefined();
     expect(app.ctx.options.get("ServerAddress")).toBe("https://gate.example");
+    // Not asked for, so as before.
+    expect(app.ctx.options.get("RegisterEnabled")).toBe(false);
     expect((await app.call(before, "GET", "/api/user/self")).status).toBe(401);
     // The environment set it up.
     expect((await app.call(asRoot, "GET", "/api/user/self")).success).toBe(true);
@@ -58,6 +61,29 @@ describe.each(databases)("the first run on $name", (database) => {
       .execute();
     expect(acts).toMatchObject([{ actor_name: "root", target: "1" }]);
     expect(JSON.stringify(acts)).not.toContain(key);
+  });
+
+  test.each([
+    { registration: "open", register: true, register_invited: true },
+    { registration: "invited", register: false, register_invited: true },
+    { registration: "closed", register: false, register_invited: false },
+  ])("leaves registration $registration", async ({ registration, ...status }) => {
+    const isClosed = registration === "closed";
+    await app.ctx.options.set("RegisterEnabled", String(isClosed));
+    await app.ctx.options.set("InvitationRequiredEnabled", String(registration === "open"));
+    expect((await finish({ key: `${key}x`, password: PASSWORD, registration })).success).toBe(false);
+    expect(app.ctx.options.get("RegisterEnabled")).toBe(isClosed);
+    expect((await finish({ key, password: PASSWORD, registration })).success).toBe(true);
+    expect((await app.call(asGuest, "GET", "/api/status")).data).toMatchObject(status);
+    const draft = { username: "newcomer", password: "another-lamp-82" };
+    const registered = await app.call(asGuest, "POST", "/api/user/register", draft);
+    expect(registered.success).toBe(status.register);
+    const acts = await app.ctx.db
+      .selectFrom("audit")
+      .select("detail")
+      .where("action", "=", "auth.first_run")
+      .execute();
+    expect(acts.map(({ detail }) => JSON.parse(detail))).toMatchObject([{ registration }]);
   });
 
   test("of many browsers at once one sets the password", async () => {
@@ -81,6 +107,7 @@ describe.each(databases)("the first run on $name", (database) => {
       { key, password: "short" },
       { key: "", password: PASSWORD },
       { key, password: PASSWORD, server_address: "javascript:alert(1)" },
+      { key, password: PASSWORD, registration: "anybody" },
     ])
       expect((await finish(wrong)).success).toBe(false);
     expect((await logIn("123456")).success).toBe(true);

@@ -1,5 +1,6 @@
 // Handler: the first run (requirements I39).
-import type { firstRunApi } from "#contract/first-run.ts";
+import type { firstRunApi, Registration } from "#contract/first-run.ts";
+import type { OptionKey } from "#contract/option.ts";
 import { Role } from "#contract/user.ts";
 import { changeAccount } from "#server/accounts/acts.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
@@ -20,9 +21,16 @@ import type { Handlers } from "./call.ts";
 import { refuseOrphans } from "./option-guards.ts";
 import { signIn } from "./sign-in.ts";
 
+/** The options that hold who may register; closed, the one of invitations stays as it is. */
+const REGISTRATION = {
+  open: { RegisterEnabled: true, InvitationRequiredEnabled: false },
+  invited: { RegisterEnabled: true, InvitationRequiredEnabled: true },
+  closed: { RegisterEnabled: false },
+} as const satisfies Record<Registration, Partial<Record<OptionKey, boolean>>>;
+
 export const firstRun: Handlers<{ firstRun: typeof firstRunApi }>["firstRun"] = {
   async finish(ctx, call) {
-    const { key, password, server_address: site } = call.body;
+    const { key, password, server_address: site, registration } = call.body;
     await ctx.firstRun.check(key);
     const user = await findFirstOfRole(ctx.db, Role.root);
     const before = user && (await findPasswordByUserId(ctx.db, user.id));
@@ -40,19 +48,27 @@ export const firstRun: Handlers<{ firstRun: typeof firstRunApi }>["firstRun"] = 
         await changeAccount(ctx, tx, { seen: user, change: { password: hash } });
         if (preset !== undefined) await updateUserProfile(tx, user.id, preset);
         if (site !== "") await ctx.options.write(tx, "ServerAddress", site);
-        const act = { action: "auth.first_run" as const, target: user.id, detail: { server_address: site } };
+        if (registration !== undefined) await writeRegistration(ctx, tx, registration);
+        const detail = { server_address: site, registration };
+        const act = { action: "auth.first_run" as const, target: user.id, detail };
         await audit(ctx, tx, { ...call, actor: user }, act);
       });
     } catch (error) {
       throw error instanceof OptionError ? faults.invalid(error.message) : error;
     }
-    if (site !== "") await ctx.options.announce();
+    await ctx.options.announce();
     await ctx.coord.publish("users", String(user.id));
     const signedIn = await signIn(ctx, call, { via: "password", user, proven: { password: hash } });
     if (signedIn === undefined) throw faults.refused("密码已设置，请登录");
     return signedIn;
   },
 };
+
+async function writeRegistration({ options }: Context, tx: Db, chosen: Registration): Promise<void> {
+  // The entries of a table of options.
+  for (const [key, value] of Object.entries(REGISTRATION[chosen]))
+    await options.write(tx, key as OptionKey, String(value));
+}
 
 /** The access token that the environment set up for this user is the operator's own, and stays. */
 async function presetOf({ config, secrets }: Context, tx: Db, userId: number) {

@@ -1,7 +1,6 @@
 // Logins through OpenID Connect: what they need, and what they refuse (requirements I40, I41, I44, I45, I48).
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import type { Forger, Lies } from "#test/emulators/oidc-forger.ts";
 import { startOidcWorld } from "#test/emulators/oidc-world.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
@@ -272,40 +271,6 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
       expect((await login(visit(app), somebody())).success).toBe(true);
       const { data } = await visit(app).call("GET", "/api/status");
       expect(data.oauth_providers).toContainEqual({ slug, name: row.name, kind: "oidc" });
-    });
-
-    test("holds up nobody else while it hangs, and is given up after five seconds by one sentence", async () => {
-      const silent = await startHttpEmulator(() => undefined);
-      const timers = vi.spyOn(globalThis, "setTimeout");
-      try {
-        const hanging = await addProvider(app, { issuer: silent.url });
-        const late = visit(app);
-        const back = forger.agree(await beginAt(late, slug), somebody(), { hangs: true });
-        const exchanges = () => forger.heard.filter(({ path }) => path === "/token").length;
-        const before = exchanges();
-        timers.mockClear();
-        const ended: unknown[] = [];
-        // At discovery, of two browsers at once, and when the code is exchanged.
-        const waiting = [
-          visit(app).call("POST", `/api/oauth/${hanging.slug}/begin`, {}),
-          visit(app).call("POST", `/api/oauth/${hanging.slug}/begin`, {}),
-          comeBackTo(late, slug, back),
-        ];
-        for (const one of waiting) void one.then((answer) => ended.push(answer));
-        await expect.poll(() => [silent.heard.length, exchanges() - before]).toEqual([1, 1]);
-        // The two calls' own limits; they are reached at once instead of after five seconds.
-        const limits = timers.mock.calls.filter(([, ms]) => ms === 5_000);
-        expect((await login(visit(app), somebody())).success).toBe(true);
-        expect((await visit(app).call("GET", "/api/status")).success).toBe(true);
-        expect(ended).toEqual([]);
-        expect(limits.length).toBeGreaterThanOrEqual(2);
-        for (const [giveUp] of limits) giveUp();
-        for (const answer of await Promise.all(waiting)) expect(answer).toMatchObject(failed);
-        expect(late.cookies.has("session")).toBe(false);
-      } finally {
-        timers.mockRestore();
-        await silent.close();
-      }
     });
   });
 

@@ -1,17 +1,19 @@
-// The first step: the super administrator's own password, and the address of the server. The key comes from the address that the
+// The first step: the super administrator's own password, the address of the server, and who may register. The key comes from the address that the
 // terminal printed, behind `#`, which browsers send to nobody.
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { z } from "zod";
 import { useCall } from "#console/base/call.ts";
 import { useEnter } from "#console/base/login.ts";
-import { freshStatus } from "#console/base/status.ts";
+import { freshStatus, useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { PlainForm } from "#console/ui/plain-form.tsx";
-import { firstRunApi } from "#contract/first-run.ts";
+import { firstRunApi, type Registration } from "#contract/first-run.ts";
+import type { Status } from "#contract/status.ts";
 import { Password } from "#contract/user.ts";
+import { RegistrationField } from "./registration-field.tsx";
 import { StepHead } from "./step-head.tsx";
 
 const Form = z
@@ -40,6 +42,12 @@ const FIELDS = [
   },
 ] as const;
 
+/** As the server has it now. */
+function registrationOf(status: Status | undefined): Registration {
+  if (status?.register !== false) return "open";
+  return status.register_invited ? "invited" : "closed";
+}
+
 function Closed() {
   return (
     <>
@@ -59,6 +67,9 @@ export interface PasswordStepProps {
 
 export function PasswordStep({ isOpen, onDone }: PasswordStepProps) {
   const [key] = useState(() => window.location.hash.slice(1));
+  const [chosen, setChosen] = useState<Registration>();
+  const status = useStatus();
+  const registration = chosen ?? registrationOf(status);
   const client = useQueryClient();
   const enter = useEnter();
   const finish = useCall(firstRunApi.finish, {
@@ -89,13 +100,16 @@ export function PasswordStep({ isOpen, onDone }: PasswordStepProps) {
         fields={FIELDS}
         submit={{ text: "设置并登录", isBusy: finish.isPending, isOff: key === "" }}
         onSubmit={({ password, server_address }) =>
-          finish.mutate({ body: { key, password, server_address } })
+          finish.mutate({ body: { key, password, server_address, registration } })
         }
       >
         {() => (
-          <p className="tg-muted tg-first-note">
-            服务器地址是用户访问本站的地址，用于邮件链接、登录回调和通行密钥，可在设置里修改。
-          </p>
+          <>
+            <p className="tg-muted tg-first-note">
+              服务器地址是用户访问本站的地址，用于邮件链接、登录回调和通行密钥，可在设置里修改。
+            </p>
+            <RegistrationField value={registration} onChange={setChosen} />
+          </>
         )}
       </PlainForm>
     </>
