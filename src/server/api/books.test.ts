@@ -48,6 +48,33 @@ describe.each(databases)("reconciliation on $name", (database) => {
     expect((await world.app.call(user.who, "GET", "/api/reconciliation")).success).toBe(false);
   });
 
+  test("sums beyond what a number holds are told as the most it does, and their difference exactly", async () => {
+    const { ctx } = world.app;
+    const rich = [await world.buyer(), await world.buyer()];
+    const amount = BigInt(Number.MAX_SAFE_INTEGER) - 1_000_000_000n;
+    const adjust = (quota: bigint) =>
+      Promise.all(
+        rich.map(({ id }) =>
+          ctx.ledger.adjust({
+            userId: id,
+            kind: "grant",
+            quota: { delta: quota },
+            actorId: 1,
+            reason: "test",
+          }),
+        ),
+      );
+    await adjust(amount);
+    expect(await look()).toMatchObject({
+      entries: Number.MAX_SAFE_INTEGER,
+      balances: Number.MAX_SAFE_INTEGER,
+      difference: 0,
+      mismatch_count: 0,
+    });
+    await adjust(-amount);
+    expect((await look()).balances).toBeLessThan(Number.MAX_SAFE_INTEGER);
+  });
+
   test("a merchant account's sums are those of its orders", async () => {
     const fields = { base_url: epay.desk.url, key: epay.key };
     const account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });

@@ -12,7 +12,6 @@ export const books: Handlers<{ books: typeof booksApi }>["books"] = {
     return {
       ...totals,
       checked_at: clock.seconds(),
-      difference: totals.entries - totals.reserved - totals.balances,
       open: [...open],
       payments: [...payments],
       mismatch_count: mismatches.length,

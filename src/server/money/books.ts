@@ -9,10 +9,15 @@ import type { Mismatch } from "./rows.ts";
 /** Rows that are named. */
 const NAMED = 20;
 
+/** A sum that is larger than a number can tell exactly is told as this. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
 export interface BookTotals {
   readonly entries: number;
   readonly reserved: number;
   readonly balances: number;
+  /** entries − reserved − balances, exact whatever they are. */
+  readonly difference: number;
   readonly debt: number;
   readonly open_count: number;
 }
@@ -56,14 +61,20 @@ async function readAll(db: Db): Promise<BooksSeen> {
 /** One statement, so that a call that is booked meanwhile is in all of the sums or in none. */
 async function totals(db: Db): Promise<BookTotals> {
   const whole = (query: string) => sql.raw(`cast(coalesce((${query}), 0) as bigint)`);
-  const { rows } = await sql<BookTotals>`SELECT
+  const told = (sum: string) =>
+    sql.raw(`CASE WHEN ${sum} > ${MOST} THEN ${MOST} WHEN ${sum} < -${MOST} THEN -${MOST} ELSE ${sum} END`);
+  const { rows } = await sql<BookTotals>`WITH sums AS (SELECT
     ${whole("SELECT sum(credit) FROM ledger_sums WHERE scope = 'user'")}
       + ${whole("SELECT sum(amount) FROM ledger WHERE user_id <> 0 AND id > (SELECT last_id FROM ledger_sums_head)")} AS entries,
     ${whole("SELECT sum(amount - plan_amount) FROM reservations")} AS reserved,
     ${whole("SELECT sum(quota) FROM users")} AS balances,
     ${whole("SELECT sum(debt_quota) FROM users")} AS debt,
-    ${whole("SELECT count(*) FROM reservations")} AS open_count`.execute(db);
-  return rows[0] ?? { entries: 0, reserved: 0, balances: 0, debt: 0, open_count: 0 };
+    ${whole("SELECT count(*) FROM reservations")} AS open_count)
+    SELECT ${told("entries")} AS entries, ${told("reserved")} AS reserved, ${told("balances")} AS balances,
+      ${told("(entries - reserved - balances)")} AS difference, ${told("debt")} AS debt, open_count FROM sums`.execute(
+    db,
+  );
+  return rows[0] ?? { entries: 0, reserved: 0, balances: 0, difference: 0, debt: 0, open_count: 0 };
 }
 
 function oldest(db: Db) {
