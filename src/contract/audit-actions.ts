@@ -29,6 +29,8 @@ export const AUDIT_ACTIONS = {
   "user.factor_add": "添加验证方式",
   "user.factor_remove": "移除验证方式",
   "user.factor_reset": "重置用户的验证方式",
+  "user.factor_reset_ask": "申请重置超级管理员的验证方式",
+  "user.factor_reset_cancel": "撤销重置验证方式的申请",
   "user.recovery_codes": "生成恢复码",
   "user.session_end": "结束登录会话",
   "user.staff_set": "指定权限集",

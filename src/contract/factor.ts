@@ -76,6 +76,18 @@ export const FactorState = z.object({
 });
 export type FactorState = z.output<typeof FactorState>;
 
+/** A super administrator asked to remove the factors of another. Times in seconds. */
+export const FactorReset = z.object({
+  asked_by_name: z.string(),
+  asked_at: z.int(),
+  due_at: z.int(),
+  /** Whether the reader asked, and so may carry it out. */
+  is_mine: z.boolean(),
+  /** "" for the owner. */
+  reason: z.string(),
+});
+export type FactorReset = z.output<typeof FactorReset>;
+
 /** New recovery codes, to be shown once; empty = the account has some. */
 const Codes = z.object({ recovery_codes: z.array(z.string()) });
 
@@ -208,11 +220,32 @@ export const factorApi = {
     level: "admin",
     permission: "user.mfa.reset",
     stepUp: "always",
-    summary: "清除级别更低的用户的全部验证方式，并结束其会话与系统访问令牌",
+    summary:
+      "清除级别更低的用户的全部验证方式，并结束其会话与系统访问令牌；对另一位超级管理员，首次调用提出申请，满 24 小时后由申请人再次调用执行",
     body: z.object({
       id: z.int().min(1),
       reason: z.string().trim().min(1, "请填写原因").max(200, "原因最多 200 个字符"),
     }),
+    /** From when on it may be carried out, in seconds; 0 = it is done. */
+    data: z.object({ due_at: z.int() }),
+  }),
+  pendingReset: endpoint({
+    method: "GET",
+    path: "/api/user/factor/reset",
+    level: "user",
+    enrols: true,
+    summary: "清除验证方式的待执行申请；user_id 为他人时须为超级管理员",
+    query: z.object({ user_id: query.count }),
+    data: FactorReset.nullable(),
+  }),
+  cancelReset: endpoint({
+    method: "POST",
+    path: "/api/user/factor/reset/cancel",
+    level: "user",
+    stepUp: "always",
+    enrols: true,
+    summary: "撤销清除验证方式的申请：本人或任何超级管理员",
+    body: z.object({ id: z.int().min(1) }),
     data: Nothing,
   }),
 };

@@ -163,6 +163,7 @@ export const COLUMNS: ColumnsOf = {
   },
   devices: { device_hash: true, user_id: true, created_at: true, seen_at: true, trusted_until: true },
   factor_dues: { user_id: true, due_at: true },
+  factor_resets: { user_id: true, asked_by: true, asked_at: true, reason: true },
   codes: { key: true, code_hash: true, user_id: true, detail: true, tries: true, expires_at: true },
   quota_reminders: { user_id: true, level: true, low_sent_at: true, empty_sent_at: true },
   tokens: {

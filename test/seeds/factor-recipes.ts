@@ -1,6 +1,7 @@
 // Calls that succeed on the endpoints of second factors, proofs and sessions: by people who have just signed in.
 import { keepHalf } from "#server/accounts/half-sessions.ts";
 import { codeOf, fromBase32, stepOf } from "#server/accounts/totp.ts";
+import { insertFactorReset } from "#server/store/factor-resets.ts";
 import { listPasskeys } from "#server/store/passkeys.ts";
 import type { TestApp, Who } from "#test/worlds/app.ts";
 import { enrolTotp } from "#test/worlds/authenticator.ts";
@@ -100,6 +101,14 @@ export function factorRecipes(
       headers: headersOf(await signedIn(world.app, admin.id)),
       body: { id: (await freshUser(world)).id, reason: "lost phone" },
     }),
+    "POST /api/user/factor/reset/cancel": async (world) => {
+      const { app } = world;
+      const { user, home } = await arrive(world);
+      await enrolTotp(app, home);
+      const asked_at = app.ctx.clock.seconds();
+      await insertFactorReset(app.ctx.db, { user_id: user.id, asked_by: 1, asked_at, reason: "lost phone" });
+      return { headers: headersOf(home), body: { id: user.id } };
+    },
     "POST /api/verify": async (world) => {
       const { user, home } = await arrive(world);
       return { headers: headersOf(home), body: { password: user.password } };

@@ -31,6 +31,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/oauth/wechat/bind
     GET /api/oauth/email/bind
     GET /api/user/factor
+    GET /api/user/factor/reset
+    POST /api/user/factor/reset/cancel
     POST /api/user/factor/totp/begin
     POST /api/user/factor/totp
     DELETE /api/user/factor/totp

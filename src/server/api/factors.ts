@@ -25,12 +25,11 @@ import { distrustDevices } from "#server/store/devices.ts";
 import { countFactors, deleteFactors, deleteTotp, findTotp } from "#server/store/factors.ts";
 import { deletePasskey, listPasskeys, type PasskeyRow, renamePasskey } from "#server/store/passkeys.ts";
 import type { SessionRow } from "#server/store/sessions.ts";
-import { revokeAccess } from "#server/store/user-acts.ts";
-import { findPasswordByUserId, findUserById, getUser, holdUser } from "#server/store/users.ts";
+import { findPasswordByUserId, getUser, holdUser } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
+import { factorReset } from "./factor-resets.ts";
 import { auditRefusal, isEnabled, openSession } from "./sign-in.ts";
-import { subject } from "./user-admin.ts";
 
 const TIMED_OUT = "登录已超时，请重新登录";
 
@@ -171,23 +170,7 @@ export const factor: Handlers<{ factor: typeof factorApi }>["factor"] = {
     return null;
   },
 
-  async reset(ctx, call) {
-    const { actor, body } = call;
-    if (body.id === actor.id) throw faults.denied("请在个人设置中管理自己的验证方式", `user ${body.id}`);
-    const target = subject(actor, await findUserById(ctx.db, body.id));
-    await ctx.db.transaction().execute(async (tx) => {
-      // The rank that was judged above is still the target's.
-      if (!(await holdUser(tx, target.id, { role: target.role, status: target.status })))
-        throw faults.refused("该用户刚被修改，请刷新后重试");
-      await deleteFactors(tx, target.id);
-      await revokeAccess(tx, target.id);
-      const detail = { username: target.username, reason: body.reason };
-      await audit(ctx, tx, call, { action: "user.factor_reset", target: target.id, detail });
-    });
-    await ctx.coord.publish("users", String(target.id));
-    await ctx.security.tell(target.id, "被管理员清除了全部两步验证方式，所有会话已退出");
-    return null;
-  },
+  ...factorReset,
 };
 
 function presentPasskey(row: PasskeyRow) {

@@ -96,6 +96,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/user/factor/passkey/begin",
         "POST /api/user/factor/recovery",
         "POST /api/user/factor/reset",
+        "POST /api/user/factor/reset/cancel",
         "POST /api/user/factor/totp",
         "POST /api/user/factor/totp/begin",
         "POST /api/user/manage",

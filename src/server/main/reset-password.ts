@@ -81,5 +81,5 @@ async function change(
 
 async function whoElse(db: Db, name: string): Promise<string> {
   const supers = await listSupers(db);
-  return `there is no user ${name}; super administrators: ${supers.join(", ") || "none"}`;
+  return `there is no user ${name}; super administrators: ${supers.map(({ username }) => username).join(", ") || "none"}`;
 }

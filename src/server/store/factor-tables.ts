@@ -56,10 +56,19 @@ export interface FactorDuesTable {
   due_at: number;
 }
 
+/** The request of a super administrator to remove the factors of another. */
+export interface FactorResetsTable {
+  user_id: number;
+  asked_by: number;
+  asked_at: number;
+  reason: string;
+}
+
 export interface FactorTables {
   totp: TotpTable;
   recovery_codes: RecoveryCodesTable;
   passkeys: PasskeysTable;
   devices: DevicesTable;
   factor_dues: FactorDuesTable;
+  factor_resets: FactorResetsTable;
 }

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { Role, UserStatus } from "#contract/user.ts";
 import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
+import { deleteFactorReset } from "./factor-resets.ts";
 import { holdName } from "./names.ts";
 import { countRows } from "./page.ts";
 import { erasePayoutsOf } from "./payouts.ts";
@@ -49,10 +50,9 @@ function supers(db: Db) {
   return db.selectFrom("users").where("role", ">=", Role.root).where("status", "=", UserStatus.enabled);
 }
 
-/** Names of the enabled super administrators, oldest first. */
-export async function listSupers(db: Db): Promise<string[]> {
-  const rows = await supers(db).select("username").orderBy("id").execute();
-  return rows.map(({ username }) => username);
+/** The enabled super administrators, oldest first. */
+export function listSupers(db: Db): Promise<{ id: number; username: string }[]> {
+  return supers(db).select(["id", "username"]).orderBy("id").execute();
 }
 
 /**
@@ -76,6 +76,7 @@ export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: nu
   await removeTokensOfUser(tx, seen.id, args.now);
   await leaveTeams(tx, seen.id);
   await erasePayoutsOf(tx, seen.id);
+  await deleteFactorReset(tx, seen.id);
   return true;
 }
 

@@ -171,6 +171,11 @@ test("the released migrations are the ones that were released", () => {
         "e1a9c3c34779209d14bf113b329eca646c0901a1df461f4f2c02de666afa6d27",
         "7487412c52e3d73995e759ef3720650ed6df38f727b34df00eb4b4d59feba77d",
       ],
+      [
+        "0033-factor-resets",
+        "b38a111f85996c08251da144f2a781c182adb6df688d1d27e78c6477ed5df54d",
+        "27785162acd6e10105a2b5bf8dd76eb14cfd1b2f4bfcdee856af787eb93f9e30",
+      ],
     ]
   `);
 });

@@ -31,6 +31,7 @@ import { tokenGroups } from "./0029-token-groups.ts";
 import { mailDomains } from "./0030-mail-domains.ts";
 import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
+import { factorResets } from "./0033-factor-resets.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly Migration[] = [
   mailDomains,
   language,
   channelCost,
+  factorResets,
 ];

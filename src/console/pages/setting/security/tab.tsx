@@ -2,7 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
+import { isRoot, useUser } from "#console/base/session.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { PendingReset, usePendingReset } from "#console/ui/pending-reset.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { type FactorState, factorApi } from "#contract/factor.ts";
 import { Factors } from "./factors.tsx";
@@ -23,11 +25,19 @@ function Demand({ state }: { readonly state: FactorState }) {
   );
 }
 
+/** Somebody asked to remove the factors of this account. */
+function ResetNotice() {
+  const self = useUser();
+  const pending = usePendingReset(0, isRoot(self));
+  return self && pending ? <PendingReset userId={self.id} pending={pending} /> : null;
+}
+
 export function SecurityTab() {
   const state = useQuery({ ...query(factorApi.state, {}), meta: { silent: true } });
   if (state.data === undefined) return <FormState error={state.error} onRetry={() => void state.refetch()} />;
   return (
     <div className="tg-setting-column">
+      <ResetNotice />
       <Demand state={state.data} />
       <Factors state={state.data} />
       <Sessions />
