@@ -2,7 +2,7 @@
 // page loads one language, and no call stands around a text in the source.
 import { relative } from "node:path";
 import type { Plugin } from "vite";
-import { englishFor } from "./catalog.ts";
+import { englishFor, type Translate } from "./catalog.ts";
 import { type Range, type Slot, type Text, textsIn } from "./texts.ts";
 
 /** `{0}`, or `{0|row|rows}`: one word where the number is one, another where it is not. */
@@ -52,11 +52,7 @@ export function englishPage(): Plugin {
 }
 
 /** The source with its texts in English; a text without English stays. */
-export function inEnglish(
-  file: string,
-  source: string,
-  translate: (key: string) => string | undefined,
-): string {
+export function inEnglish(file: string, source: string, translate: Translate): string {
   const texts = textsIn(file, source);
   /** The source of a range with every text within it replaced. */
   function rewritten({ start, end }: Range): string {

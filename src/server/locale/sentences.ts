@@ -14,17 +14,15 @@ const SURE_WORDS = 4;
 
 /** Chinese punctuation and what stands for it between English words. */
 const JOINTS: Readonly<Record<string, string>> = {
-  ...{
-    "：": ": ",
-    "；": "; ",
-    "，": ", ",
-    "、": ", ",
-    "。": ". ",
-    "（": " (",
-    "）": ")",
-    "【": "[",
-    "】": "] ",
-  },
+  "：": ": ",
+  "；": "; ",
+  "，": ", ",
+  "、": ", ",
+  "。": ". ",
+  "（": " (",
+  "）": ")",
+  "【": "[",
+  "】": "] ",
 };
 
 interface Template {
