@@ -95,6 +95,8 @@ export const Channel = z.object({
   total_ms: z.int().default(0),
   /** What it costs, as a multiple of the prices of its models. */
   cost_ratio: z.number().default(1),
+  /** When a channel that was disabled by itself is asked again, seconds; 0 = it is not. */
+  probe_time: z.int().default(0),
 });
 export type Channel = z.output<typeof Channel>;
 

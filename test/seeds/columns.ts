@@ -223,6 +223,8 @@ export const COLUMNS: ColumnsOf = {
     idle_ms: true,
     total_ms: true,
     cost_ratio: true,
+    probe_time: true,
+    probes: true,
   },
   channel_keys: {
     id: true,

@@ -13,6 +13,7 @@ import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import { areChannelsTested } from "#server/channels/bulk-test.ts";
 import { originOf } from "#server/channels/candidates.ts";
+import { areProbed, nextProbeOf } from "#server/channels/probe-times.ts";
 import { editedProxy, openProxy, ownerOf, sealProxy, showProxy } from "#server/channels/proxies.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -46,6 +47,8 @@ const UNTRIED = {
   response_time: 0,
   balance: 0,
   balance_updated_time: 0,
+  probe_time: 0,
+  probes: 0,
 } as const;
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
@@ -250,6 +253,7 @@ function present(ctx: Context, row: ChannelRow): Omit<Channel, "limits"> {
     reuse: row.reuse === "never" ? "never" : "auto",
     has_keys: row.keys_version > 0,
     key_mode: KeyMode.catch("random").parse(row.key_mode),
+    probe_time: areProbed(ctx) ? nextProbeOf(row, ctx) : 0,
     reuse_stopped: ctx.egress.isReuseStopped(owner),
   };
 }

@@ -78,7 +78,7 @@ function nameOf(row: ChannelRow): string {
 }
 
 /** Why a passed test is not good enough: it took longer than ChannelDisableThreshold; undefined = it did not. */
-function slowness({ options }: BulkTestParts, outcome: Probe): string | undefined {
+export function slowness({ options }: Pick<BulkTestParts, "options">, outcome: Probe): string | undefined {
   const thresholdMs = options.get("ChannelDisableThreshold") * 1000;
   if (thresholdMs <= 0 || outcome.ms <= thresholdMs) return undefined;
   return `响应时间 ${seconds(outcome.ms)} 超过阈值 ${seconds(thresholdMs)}`;

@@ -82,6 +82,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "full-audit",
       "alert-watch",
       "key-probes",
+      "channel-probes",
       "signups",
       "names",
       "payment-questions",

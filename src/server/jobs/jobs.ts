@@ -3,6 +3,7 @@
 import { startRun } from "#server/channels/run.ts";
 import type { Context } from "#server/context.ts";
 import { alertWatch, channelBalances } from "./alert-watch.ts";
+import { channelProbes } from "./channel-probes.ts";
 import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { keyProbes } from "./key-probes.ts";
@@ -24,6 +25,7 @@ export const jobs: readonly Job[] = [
   channelBalances,
   alertWatch,
   keyProbes,
+  channelProbes,
   logRetention,
   signups,
   names,

@@ -1,6 +1,7 @@
 // Channels: configured upstream accounts. `used_quota` is written by `money` only. Keys leave by `listLiveChannels`,
 // `findChannelKey` and `findSealedChannel` alone. Deleted ones stay as rows.
 import type { Insertable, Selectable, Updateable } from "kysely";
+import { ChannelStatus } from "#contract/channel.ts";
 import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
 import { countRows, idOf, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
@@ -46,6 +47,8 @@ const COLUMNS = [
   "idle_ms",
   "total_ms",
   "cost_ratio",
+  "probe_time",
+  "probes",
 ] as const satisfies readonly (keyof ChannelRow)[];
 
 const SEALED_COLUMNS = [...COLUMNS, "key_hash", "key_sealed"] as const;
@@ -111,6 +114,24 @@ export function setChannelStatus(
 ): Promise<boolean> {
   const moved = changing(db).set({ status: to, status_reason: reason, status_time: now });
   return changesOne(moved.where("id", "=", id).where("status", "in", from));
+}
+
+/** The channels that were disabled by themselves. */
+export function listAutoDisabled(db: Db): Promise<ChannelRow[]> {
+  return living(db).select(COLUMNS).where("status", "=", ChannelStatus.autoDisabled).orderBy("id").execute();
+}
+
+/** Notes that a channel is asked again, unless somebody else has begun to or its status has changed. Unit of `now`: seconds. */
+export function claimChannelProbe(
+  db: Db,
+  row: Pick<ChannelRow, "id" | "status_time" | "probe_time" | "probes">,
+  now: number,
+): Promise<boolean> {
+  const probes = row.probe_time > row.status_time ? row.probes + 1 : 1;
+  const claim = changing(db).set({ probe_time: now, probes }).where("id", "=", row.id);
+  return changesOne(
+    claim.where("status", "=", ChannelStatus.autoDisabled).where("probe_time", "=", row.probe_time),
+  );
 }
 
 /** Notes the outcome of a test. Units: ms and seconds. */

@@ -41,6 +41,9 @@ export interface ChannelsTable {
   total_ms: Generated<number>;
   /** What it costs, as a multiple of its models' prices. */
   cost_ratio: Generated<number>;
+  /** When it was asked again for the last time after it was disabled by itself, seconds, and how often that was in vain. */
+  probe_time: Generated<number>;
+  probes: Generated<number>;
   deleted_at: Generated<number>;
 }
 

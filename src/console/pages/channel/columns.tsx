@@ -78,7 +78,8 @@ export function ChannelState({ row: channel }: CellProps<Channel>) {
     case ChannelStatus.autoDisabled: {
       const when = formatTime(channel.status_time);
       const why = channel.status_reason;
-      const hint = ["本渠道被程序自动禁用", when, why].filter((part) => part !== "").join(" · ");
+      const again = channel.probe_time === 0 ? "" : `将于 ${formatTime(channel.probe_time)} 自动重试`;
+      const hint = ["本渠道被程序自动禁用", when, why, again].filter((part) => part !== "").join(" · ");
       return <StatusTag tone="bad" label="自动禁用" hint={hint} />;
     }
     default:

@@ -198,7 +198,11 @@ const operation: readonly Section[] = [
       ChannelBalanceThreshold: "查询过余额的渠道低于此值时通知，单位以服务商为准；0 表示不检查。",
       DiskFreeThreshold: "数据目录所在磁盘剩余不足时通知，高出两个百分点后告知恢复；0 表示不检查。",
       AutomaticDisableChannelEnabled: "密钥失效、欠费等错误出现时停用渠道。",
-      AutomaticEnableChannelEnabled: "被自动禁用的渠道测试通过后重新启用。",
+      AutomaticEnableChannelEnabled: "被自动禁用的渠道测试通过后重新启用，并按下面三项自动重试。",
+      ChannelProbeMinutes:
+        "停用后过这么久发一个很小的请求，每失败一次间隔变为 6 倍；余额不足的每天零点（UTC）后也试一次。0 表示不重试。",
+      ChannelProbeMaxHours: "间隔不会超过这么久；0 表示间隔不变。",
+      ChannelProbesPerRound: "限制重试的花费；0 表示不重试。手动禁用的渠道从不重试。",
       ChannelKeyExportEnabled:
         "多密钥渠道的密钥列表上出现“导出”，导出时须再次验证身份，并写入审计日志。平时应关闭。",
     }),

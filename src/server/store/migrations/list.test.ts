@@ -176,6 +176,11 @@ test("the released migrations are the ones that were released", () => {
         "b38a111f85996c08251da144f2a781c182adb6df688d1d27e78c6477ed5df54d",
         "27785162acd6e10105a2b5bf8dd76eb14cfd1b2f4bfcdee856af787eb93f9e30",
       ],
+      [
+        "0040-channel-probes",
+        "52632b2e8100ac50df082ba45fad6e4d6a6ca879845bc7cd6524a6f3930ca0ab",
+        "383f17e6dea77666c47d1c2acd3211358187d863fe6165e2693496a4825efaf3",
+      ],
     ]
   `);
 });

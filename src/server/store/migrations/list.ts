@@ -32,6 +32,7 @@ import { mailDomains } from "./0030-mail-domains.ts";
 import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
+import { channelProbes } from "./0040-channel-probes.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -68,4 +69,5 @@ export const MIGRATIONS: readonly Migration[] = [
   language,
   channelCost,
   factorResets,
+  channelProbes,
 ];
