@@ -11,6 +11,22 @@ const ANSWER_MS = 150;
 /** What may move, as browsers count it (cumulative layout shift); pages are called good up to 0.1. */
 const STILL = 0.005;
 
+const logRow = (id: number) => ({
+  id,
+  user_id: 1,
+  created_at: 1_780_000_000 + id,
+  channel: 1,
+  channel_name: "渠道一号",
+  username: "root",
+  token_name: "生产环境",
+  type: 2,
+  model_name: "claude-opus-5.5-20261101",
+  prompt_tokens: 123_456_789,
+  completion_tokens: 678,
+  quota: 123_456,
+  content: "模型倍率 2.5，补全倍率 5，分组倍率 1",
+});
+
 let world: ConsoleWorld;
 
 beforeAll(async () => {
@@ -117,42 +133,78 @@ describe("names without end on a phone", () => {
 });
 
 describe("the place on a page", () => {
+  const place = (page: Page) => page.evaluate(() => window.scrollY);
+  const height = (page: Page) => page.evaluate(() => document.documentElement.scrollHeight);
+
+  /** Scrolls as soon as the page is long enough for it. */
+  async function scrollTo(page: Page, top: number): Promise<void> {
+    await expect
+      .poll(() =>
+        page.evaluate((top) => {
+          window.scrollTo(0, top);
+          return window.scrollY;
+        }, top),
+      )
+      .toBe(top);
+  }
+
+  /** A log of 20 calls, left at its end and loaded again, whose calls come once `arrive` is called. */
+  async function reloadLate() {
+    const { page, context } = await world.visit("root", { width: 390, height: 500 });
+    const data = Array.from({ length: 20 }, (_, index) => logRow(index + 1));
+    const late = Promise.withResolvers<void>();
+    let isLate = false;
+    await page.route("**/api/log/?**", async (route) => {
+      if (isLate) await late.promise;
+      await route.fulfill({ json: { success: true, message: "", data, total: 20 } });
+    });
+    await page.goto("/log");
+    await page.getByText("claude-opus-5.5-20261101").nth(19).waitFor();
+    const end = (await height(page)) - 500;
+    await scrollTo(page, end);
+    isLate = true;
+    await page.reload();
+    await page.getByRole("main").waitFor();
+    expect(await place(page)).toBeLessThan(end);
+    return { page, context, end, arrive: () => late.resolve() };
+  }
+
   it("is kept over a reload, and is not another page's", async () => {
     const { page, context } = await world.visit("wangfang", { width: 390, height: 500 });
-    const place = () => page.evaluate(() => window.scrollY);
     await page.goto("/dashboard");
-    await page.waitForLoadState("networkidle");
-    await page.evaluate(() => window.scrollTo(0, 60));
+    await scrollTo(page, 60);
     await page.reload();
-    await expect.poll(place).toBe(60);
+    await expect.poll(() => place(page)).toBe(60);
     await page.goto("/channel");
     await page.waitForLoadState("networkidle");
-    expect(await place()).toBe(0);
+    expect(await place(page)).toBe(0);
+    await context.close();
+  });
+
+  it("is kept when the content comes after the page", async () => {
+    const { page, context, end, arrive } = await reloadLate();
+    arrive();
+    await expect.poll(() => place(page)).toBe(end);
+    await context.close();
+  });
+
+  it("is the reader's who scrolls before the content comes", async () => {
+    const { page, context, end, arrive } = await reloadLate();
+    await page.mouse.move(200, 250);
+    await page.mouse.wheel(0, -5_000);
+    await expect.poll(() => place(page)).toBe(0);
+    arrive();
+    await expect.poll(() => height(page)).toBe(end + 500);
+    expect(await place(page)).toBe(0);
     await context.close();
   });
 });
 
 describe("on paper", () => {
-  const row = (id: number) => ({
-    id,
-    user_id: 1,
-    created_at: 1_780_000_000 + id,
-    channel: 1,
-    channel_name: "渠道一号",
-    username: "root",
-    token_name: "生产环境",
-    type: 2,
-    model_name: "claude-opus-5.5-20261101",
-    prompt_tokens: 123_456_789,
-    completion_tokens: 678,
-    quota: 123_456,
-    content: "模型倍率 2.5，补全倍率 5，分组倍率 1",
-  });
-
   it("the log is as wide as the sheet, dark on white, without menu and buttons", async () => {
     // As wide as A4 between its margins.
     const { page, context } = await world.visit("root", { width: 718, height: 1000 });
-    const data = Array.from({ length: 20 }, (_, index) => row(index + 1));
+    const data = Array.from({ length: 20 }, (_, index) => logRow(index + 1));
     await page.route("**/api/log/?**", (route) =>
       route.fulfill({ json: { success: true, message: "", data, total: 20 } }),
     );

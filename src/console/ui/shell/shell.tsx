@@ -3,7 +3,7 @@ import { LockOutlined, MenuFoldOutlined, MenuUnfoldOutlined } from "@ant-design/
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer } from "antd";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
-import { Link, type Location, Navigate, Outlet, ScrollRestoration, useLocation } from "react-router";
+import { Link, Navigate, Outlet, useLocation } from "react-router";
 import { COMPACT, useMedia } from "#console/base/media.ts";
 import { isRoot, mayOpen, selfQuery, useSessionEnd, useUser } from "#console/base/session.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
@@ -14,6 +14,7 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { SiteNotice } from "#console/ui/site-notice.tsx";
 import { Footer } from "./footer.tsx";
 import { Header } from "./header.tsx";
+import { KeptPlace } from "./kept-place.tsx";
 import { type PageRow, pageAt, usePages } from "./nav.ts";
 import { SideMenu } from "./side-menu.tsx";
 import "./shell.css";
@@ -116,11 +117,6 @@ function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
-/** What a place on a page is remembered by: the first location of every document is called "default", whichever page it is. */
-function placeKey({ key, pathname, search }: Location): string {
-  return key === "default" ? pathname + search : key;
-}
-
 function CurrentPage() {
   const page = pageAt(usePages(), useLocation().pathname);
   const name = useSystemName();
@@ -173,7 +169,7 @@ export function Shell() {
       <Suspense fallback={null}>
         {isPaletteOpen ? <Palette onClose={() => setPaletteOpen(false)} /> : null}
       </Suspense>
-      <ScrollRestoration getKey={placeKey} />
+      <KeptPlace />
     </AntdScope>
   );
 }
