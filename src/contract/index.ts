@@ -27,6 +27,7 @@ import { priceListApi } from "./price-list.ts";
 import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
 import { routeApi } from "./route.ts";
+import { serviceAccountApi } from "./service-account.ts";
 import { signOnApi } from "./sign-on.ts";
 import { staffApi } from "./staff.ts";
 import { statementApi } from "./statement.ts";
@@ -55,6 +56,7 @@ export const api = {
   userAdmin: userAdminApi,
   invitation: invitationApi,
   staff: staffApi,
+  serviceAccount: serviceAccountApi,
   token: tokenApi,
   userToken: userTokenApi,
   team: teamApi,

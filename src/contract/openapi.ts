@@ -57,6 +57,7 @@ const TAGS: Readonly<Record<string, string>> = {
   payout: "提现",
   books: "对账",
   staff: "管理员权限集",
+  serviceAccount: "服务账户",
 };
 
 const LEVELS: Readonly<Record<Endpoint["level"], string>> = {
@@ -69,7 +70,7 @@ const LEVELS: Readonly<Record<Endpoint["level"], string>> = {
 const INTRODUCTION = `管理接口的所有应答均为 JSON，包含 success、message 与 data；业务错误以 HTTP 200 与 success=false 返回。
 列表的 p 从 0 开始，size 为 1 到 100，默认 10，data 旁的 total 为总数。路径末尾有无斜杠均可。
 过于频繁时返回 429，Retry-After 为须等待的秒数：每个地址默认 3 分钟 480 次。
-身份以会话 Cookie 或 Authorization 请求头中的系统访问令牌证明。/v1 下的转发接口与 OpenAI 兼容，不在本文档之列。`;
+身份以会话 Cookie 或 Authorization 请求头中的系统访问令牌、服务账户的令牌证明。/v1 下的转发接口与 OpenAI 兼容，不在本文档之列。`;
 
 const FAILURE = "#/components/schemas/Failure";
 

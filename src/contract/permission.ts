@@ -45,6 +45,8 @@ export const PERMISSIONS = {
   "provider.write": "管理登录服务",
   "alert.read": "查看通知",
   "alert.write": "管理通知",
+  "service.read": "查看服务账户",
+  "service.write": "管理服务账户",
 } as const;
 export type Permission = keyof typeof PERMISSIONS;
 
@@ -67,6 +69,7 @@ export const PERMISSION_RESOURCES: Readonly<Record<string, string>> = {
   price: "价格",
   provider: "登录服务",
   alert: "消息通知",
+  service: "服务账户",
 };
 
 /** Whether this is the name of a permission. */
@@ -91,6 +94,9 @@ export const SUPER_ONLY: readonly Permission[] = [
 
 /** What a set may hold. */
 export const GRANTABLE: readonly Permission[] = PERMISSION_NAMES.filter((name) => !SUPER_ONLY.includes(name));
+
+/** What a service account may hold: none makes another, so that none outlives its day. */
+export const SERVICE_GRANTABLE: readonly Permission[] = GRANTABLE.filter((name) => name !== "service.write");
 
 /** The sets that every installation begins with. A new permission comes into none of them by itself. */
 export const BUILT_IN_SETS: readonly {

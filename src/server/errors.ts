@@ -51,6 +51,9 @@ export const faults = {
   notFound: (publicMessage = "找不到该记录") => failure("not_found", 200, publicMessage),
   notSignedIn: () => failure("not_signed_in", 401, "请先登录后再操作"),
   accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),
+  /** A service account is used from an address that it is not for. */
+  addressRefused: (detail: string) =>
+    failure("address_refused", 403, "该服务账户不允许从当前网络地址使用", detail),
   accountDisabled: () => failure("account_disabled", 200, "该账户已停用，请联系管理员"),
   roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
   /** The actor may not do this, or not to that; the audit log gets an entry, with what it was `about` (requirements P05). */

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
 import { isUnbound } from "#server/accounts/may.ts";
+import { isServiceToken } from "#server/accounts/service-accounts.ts";
 import { BASE_HEADERS } from "#server/api/mount.ts";
 import type { Context } from "#server/context.ts";
 import { renderSamples, type Sample } from "#server/events/counters.ts";
@@ -35,7 +36,7 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
       ctx.config.trustedProxies.length === 0 &&
       isLocal(peer, (name) => http.req.header(name)) &&
       !(ctx.defaultPassword.isInUse && (await ctx.proxySigns.isSeen()));
-    const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization")));
+    const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization"), peer));
     if (!isAllowed)
       return http.text(
         "metrics are for this machine, or with an administrator's access token\n",
@@ -50,10 +51,12 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
   return app;
 }
 
-async function isAdmin(ctx: Context, authorization: string | undefined): Promise<boolean> {
+async function isAdmin(ctx: Context, authorization: string | undefined, peer: string): Promise<boolean> {
   const accessToken = accessTokenOf(authorization);
   if (accessToken === undefined) return false;
-  const actor = await ctx.actors.byAccessToken(accessToken);
+  // A service account is bound by its list, and no permission stands for the metrics.
+  if (isServiceToken(accessToken)) return false;
+  const actor = await ctx.actors.byAccessToken(accessToken, peer);
   return actor !== undefined && actor.status === UserStatus.enabled && isUnbound(actor);
 }
 

@@ -1,7 +1,7 @@
 // Permission sets in the console (requirements Z15, Z17): made and given by a super administrator; whoever is bound sees the pages and buttons
-// that the set opens, and no others.
+// that the set opens, and no others. Service accounts (requirements Z18) are made, shown once and ended.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { screenshot } from "#test/worlds/browser.ts";
+import { screenshot, screenshots } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
@@ -56,5 +56,39 @@ it("a set is copied, narrowed and given; menu, buttons and pages follow it", asy
   await screenshot(page, "staff-bound");
   await page.goto("/user");
   await page.getByText("没有访问权限").waitFor();
+  await context.close();
+});
+
+it("a service account is made with some of the permissions, its token is shown once, and it is ended", async () => {
+  const { page, context } = await world.visit("root");
+  await page.goto("/user");
+  await page.getByRole("link", { name: "服务账户" }).click();
+  await page.waitForURL("**/service-account");
+  await page.getByText("还没有服务账户").waitFor();
+  await page.getByRole("link", { name: "添加新的服务账户" }).first().click();
+  await page.getByLabel("名称", { exact: true }).fill("nightly-report");
+  await page.getByLabel("IP 限制（可不填）").fill("127.0.0.0/8, ::1");
+  await page.getByRole("checkbox", { name: "查看用户" }).check();
+  await page.getByRole("checkbox", { name: "查看日志" }).check();
+  expect(await page.getByRole("checkbox", { name: "管理服务账户" }).count()).toBe(0);
+  await screenshots(page, "service-account-form");
+  await page.getByRole("button", { name: "创建令牌" }).click();
+  const token = await page.getByLabel("生成的服务账户令牌").inputValue();
+  await screenshot(page, "service-account-token");
+  await page.getByRole("button", { name: "完成" }).click();
+  const read = () =>
+    fetch(`${world.server.url}/api/user/`, { headers: { authorization: `Bearer ${token}` } }).then(
+      (answer) => answer.json() as Promise<{ success: boolean }>,
+    );
+  expect(await read()).toMatchObject({ success: true });
+  await page.reload();
+  const row = page.getByRole("row", { name: /nightly-report/ });
+  await row.getByText("127.0.0.1", { exact: true }).waitFor();
+  expect(await page.content()).not.toContain(token);
+  await screenshots(page, "service-account-list");
+  await row.getByRole("button", { name: "停用" }).click();
+  await page.getByRole("button", { name: "确认停用" }).click();
+  await row.getByText("已停用").waitFor();
+  expect(await read()).toMatchObject({ success: false });
   await context.close();
 });

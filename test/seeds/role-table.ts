@@ -119,6 +119,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user
     PUT /api/user
     POST /api/user/manage
+    GET /api/service_account
+    POST /api/service_account
+    DELETE /api/service_account/:id
     GET /api/invitation
     POST /api/invitation
     DELETE /api/invitation/:id

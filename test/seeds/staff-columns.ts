@@ -1,4 +1,4 @@
-// The columns of the table of permission sets, kept equal to tables-staff.ts by the compiler.
+// The columns of the tables of permission sets and service accounts, kept equal to tables-staff.ts by the compiler.
 import type { StaffTables } from "#server/store/tables-staff.ts";
 
 type Columns = {
@@ -13,5 +13,18 @@ export const staffColumns: Columns = {
     is_built_in: true,
     created_at: true,
     updated_at: true,
+  },
+  service_accounts: {
+    id: true,
+    name: true,
+    key_hash: true,
+    permissions: true,
+    subnet: true,
+    created_by: true,
+    created_at: true,
+    expires_at: true,
+    revoked_at: true,
+    last_used_at: true,
+    last_address: true,
   },
 };

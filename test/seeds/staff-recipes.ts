@@ -1,5 +1,6 @@
 // Calls that succeed on the endpoints of permission sets.
 import { insertStaffSet } from "#server/store/staff.ts";
+import { asRoot } from "#test/worlds/app.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import { seedUser } from "./seed.ts";
 
@@ -14,6 +15,8 @@ function fresh({ app: { ctx } }: FuzzWorld): Promise<number> {
   return insertStaffSet(ctx.db, { name: draft().name, permissions: "user.read" }, 1);
 }
 
+const machine = () => ({ ...draft(), days: 30 });
+
 export const staffRecipes: Readonly<Record<string, Recipe>> = {
   "POST /api/staff/set": () => ({ body: draft() }),
   "PUT /api/staff/set/:id": async (world) => ({
@@ -21,6 +24,12 @@ export const staffRecipes: Readonly<Record<string, Recipe>> = {
     body: draft(),
   }),
   "DELETE /api/staff/set/:id": async (world) => ({ path: `/api/staff/set/${await fresh(world)}` }),
+  "GET /api/service_account/": () => ({}),
+  "POST /api/service_account/": () => ({ body: machine() }),
+  "DELETE /api/service_account/:id": async ({ app }) => {
+    const { data } = await app.call(asRoot, "POST", "/api/service_account/", machine());
+    return { path: `/api/service_account/${data.id}`, headers: asRoot };
+  },
   "PUT /api/staff/user/:id": async (world) => {
     serial += 1;
     const { id } = await seedUser(world.app.ctx, `staff_${serial}`, { role: 10 });

@@ -101,6 +101,8 @@ export const adminPages: readonly string[] = [
   "/mail-domain/add",
   "/staff",
   "/staff/add",
+  "/service-account",
+  "/service-account/add",
 ];
 
 /** Fills the installation: channels in every state, tokens, codes, a notice, and calls through `upstream` in the log. */

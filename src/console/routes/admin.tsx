@@ -197,6 +197,23 @@ export const adminPages: readonly PageRow[] = [
     },
   ),
   {
+    path: "/service-account",
+    title: "服务账户",
+    access: "admin",
+    permission: "service.read",
+    parent: "/user",
+    load: async () => (await import("#console/pages/service-account/list.tsx")).ServiceAccountsPage,
+  },
+  ...formPages(
+    { add: "添加新的服务账户", edit: "编辑服务账户" },
+    {
+      access: "admin",
+      permission: "service.write",
+      parent: "/service-account",
+      load: async () => (await import("#console/pages/service-account/form.tsx")).NewServiceAccountPage,
+    },
+  ).slice(0, 1),
+  {
     path: "/alert",
     title: "通知",
     access: "admin",

@@ -10,7 +10,7 @@ export interface Batch {
 }
 
 /** What they are called. */
-type Kind = "兑换码" | "令牌" | "邀请链接";
+type Kind = "兑换码" | "令牌" | "邀请链接" | "服务账户令牌";
 
 /** Saves them as a text file named after the batch, one per line (requirements B7). */
 export function downloadSecrets({ name, secrets }: Batch, kind: Kind): void {

@@ -9,6 +9,7 @@ import { findSession } from "#server/store/sessions.ts";
 import { findStaffSet } from "#server/store/staff.ts";
 import { findUserById, findUserIdByAccessToken, holdUser, type UserRow } from "#server/store/users.ts";
 import { isSuper } from "./may.ts";
+import { isServiceToken, serviceActor } from "./service-accounts.ts";
 
 /** What a header holds: the key, and the channel that follows it (requirements W8.2). */
 export interface Credential {
@@ -38,13 +39,18 @@ export interface Actor {
   readonly permissions?: ReadonlySet<Permission> | undefined;
   /** The name of the set; "" = none. */
   readonly staffSet?: string;
+  /** The name of the service account of his that calls; undefined = he does. */
+  readonly service?: string;
 }
 
 export interface Actors {
   /** The user as stored at most a second ago; undefined when there is none or it was deleted. */
   byId(id: number): Promise<Actor | undefined>;
-  /** The user whose system access token this is. */
-  byAccessToken(token: string): Promise<Actor | undefined>;
+  /**
+   * The user whose system access token this is, or whose service account it belongs to. Throws: 403 for a service account that is not for
+   * this address.
+   */
+  byAccessToken(token: string, address: string): Promise<Actor | undefined>;
   /** Stops listening for changes. */
   close(): void;
 }
@@ -76,7 +82,8 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
 
   return {
     byId,
-    async byAccessToken(token) {
+    async byAccessToken(token, address) {
+      if (isServiceToken(token)) return serviceActor(deps, { token, address }, byId);
       const id = await findUserIdByAccessToken(deps.db, deps.secrets.hash(token));
       return id === undefined ? undefined : byId(id);
     },

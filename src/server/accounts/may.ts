@@ -1,6 +1,6 @@
 // What an account may do: the only place that compares roles (requirements Z04, Z15). Data of the contract goes in, a yes or no comes out.
 import type { Endpoint, Level } from "#contract/endpoint.ts";
-import type { Permission } from "#contract/permission.ts";
+import { type Permission, SERVICE_GRANTABLE } from "#contract/permission.ts";
 import { Role } from "#contract/user.ts";
 
 /** An account by its role number. */
@@ -11,6 +11,12 @@ export interface Ranked {
 /** An account and what its set holds; undefined = it has none. */
 export interface Rights extends Ranked {
   readonly permissions?: ReadonlySet<string> | undefined;
+}
+
+/** Who makes a call. */
+interface Caller extends Rights {
+  /** The name of the service account that calls in place of the person. */
+  readonly service?: string | undefined;
 }
 
 /** The lowest role that a level requires. */
@@ -47,10 +53,25 @@ export function may(actor: Rights, permission: Permission): boolean {
 }
 
 /** Whether a signed-in account may make a call at all; what the call is about is judged beside. */
-export function mayCall(actor: Rights, endpoint: Endpoint): boolean {
+export function mayCall(actor: Caller, endpoint: Endpoint): boolean {
   // Written the other way round, an unknown level would admit every user.
   if (!(actor.role >= LEVEL_ROLE[endpoint.level])) return false;
-  return endpoint.permission === undefined || may(actor, endpoint.permission);
+  // What no permission stands for is the person's own.
+  if (endpoint.permission === undefined) return actor.service === undefined;
+  return may(actor, endpoint.permission);
+}
+
+interface ServiceRights extends Ranked {
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/**
+ * The rights of a service account: what of its list its maker may do now. It is an administrator at most, so what only super
+ * administrators do is beyond it (requirements Z18).
+ */
+export function serviceRights(maker: Rights, names: readonly Permission[]): ServiceRights {
+  const permissions = new Set(names.filter((name) => SERVICE_GRANTABLE.includes(name) && may(maker, name)));
+  return { role: Math.min(maker.role, Role.admin), permissions };
 }
 
 /** Whether an administrator is bound by no set: what no permission stands for is theirs alone (a channel of choice, the metrics). */

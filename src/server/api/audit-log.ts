@@ -19,7 +19,7 @@ export interface Act {
 
 /** The part of a call that the audit log stores. */
 export interface ActCall {
-  readonly actor: Pick<Actor, "id" | "username">;
+  readonly actor: Pick<Actor, "id" | "username" | "service">;
   readonly address: string;
   readonly requestId: string;
 }
@@ -38,13 +38,18 @@ export async function audit(ctx: Pick<Context, "clock">, tx: Db, call: ActCall, 
   await appendAudit(tx, {
     created_at: ctx.clock.seconds(),
     actor_id: call.actor.id,
-    actor_name: call.actor.username,
+    actor_name: nameOf(call.actor),
     action: act.action,
     target: String(act.target),
     detail: detailText(act),
     address: call.address,
     request_id: call.requestId,
   });
+}
+
+/** A service account stands behind its maker. */
+function nameOf({ username, service }: ActCall["actor"]): string {
+  return service === undefined ? username : `${username}/${service}`;
 }
 
 /** Logs that somebody is in a team by the domain of his mail, if he is. */

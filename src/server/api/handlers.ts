@@ -29,6 +29,7 @@ import { priceList } from "./price-lists.ts";
 import { receipt } from "./receipt.ts";
 import { redemption } from "./redemptions.ts";
 import { route } from "./route.ts";
+import { serviceAccount } from "./service-accounts.ts";
 import { session } from "./sessions.ts";
 import { signOn } from "./sign-on.ts";
 import { staff } from "./staff.ts";
@@ -60,6 +61,7 @@ export const handlers = {
   userAdmin,
   invitation,
   staff,
+  serviceAccount,
   redemption,
   payment,
   paymentAdmin,

@@ -200,7 +200,8 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
 async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   if (endpoint.level === "public") {
     const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
-    if (visitor?.status !== UserStatus.enabled) return undefined;
+    // Calls that are open to everybody act for a person, or for nobody.
+    if (visitor?.status !== UserStatus.enabled || visitor.service !== undefined) return undefined;
     await askAgain(ctx, endpoint, { actor: visitor, sessionId: sessionHandle(http).id });
     return visitor;
   }
@@ -256,7 +257,7 @@ async function signedIn(ctx: Context, http: Http): Promise<Actor> {
   }
   const { accessToken } = http.var;
   if (accessToken === undefined) throw faults.notSignedIn();
-  const actor = await ctx.actors.byAccessToken(accessToken);
+  const actor = await ctx.actors.byAccessToken(accessToken, http.var.client.address);
   if (!actor) throw faults.accessTokenUnknown();
   return actor;
 }

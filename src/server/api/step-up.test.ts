@@ -84,6 +84,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/price/publish",
         "POST /api/price/version/:id/undo",
         "POST /api/redemption/",
+        "POST /api/service_account/",
         "POST /api/staff/set",
         "POST /api/team/:id/offer",
         "POST /api/team/:id/take_over",

@@ -31,7 +31,8 @@ export async function askAgain(
   { actor, sessionId }: { actor: Actor; sessionId: string | undefined },
 ): Promise<void> {
   const { stepUp } = endpoint;
-  if (stepUp === undefined) return;
+  // A machine has nothing to prove with: that it may do this was said when its account was made.
+  if (stepUp === undefined || actor.service !== undefined) return;
   if (stepUp === "guarded" && !ctx.options.get("StepUpForAllEnabled")) {
     if (!isProtected(await countFactors(ctx.db, actor.id))) return;
   }

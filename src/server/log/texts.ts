@@ -57,7 +57,7 @@ function secretsIn(text: string): readonly string[] {
 
 /** Prefixes by which providers' keys are known, and tokens in JWT form. Eight characters more: they may be cut off. */
 const KEY_FORMS =
-  /(?<![A-Za-z0-9])(?:(?:[srpc]k|sess|nvapi|glpat|xox[a-z]|tvly|GOCSPX)-[\w-]{8,}|(?:xai|pplx)-\w{8,}|(?:gh[oprsu]|github_pat|gsk|hf|r8|fw|npm|pat|jina|whsec|[srp]k_live|[srp]k_test)_\w{8,}|(?:AIza|ya29\.|1\/\/0)[\w.-]{8,}|(?:AKIA|ASIA|AKID|AKLT|LTAI|ALTAK-?)\w{8,}|eyJ[\w-]{8,}(?:\.[\w-]*)*)/g;
+  /(?<![A-Za-z0-9])(?:(?:[srpc]k|sess|nvapi|glpat|xox[a-z]|tvly|GOCSPX)-[\w-]{8,}|(?:xai|pplx)-\w{8,}|(?:gh[oprsu]|github_pat|gsk|hf|r8|fw|npm|pat|tgs|jina|whsec|[srp]k_live|[srp]k_test)_\w{8,}|(?:AIza|ya29\.|1\/\/0)[\w.-]{8,}|(?:AKIA|ASIA|AKID|AKLT|LTAI|ALTAK-?)\w{8,}|eyJ[\w-]{8,}(?:\.[\w-]*)*)/g;
 const SCHEMES = /\b(bearer|basic|digest|negotiate)([\s:="']{1,8})[\w.~+/=:-]{8,}/gi;
 /** Headers whose whole line is secret: up to its end, or to the quote that closes it. */
 const WHOLE_LINES =

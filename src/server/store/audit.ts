@@ -67,7 +67,7 @@ export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
 export interface AuditFilter {
   /** 0 = anybody. */
   readonly actorId: number;
-  /** The name at the time; "" = anybody. */
+  /** The name at the time, alone or with a service account; "" = anybody. */
   readonly actorName: string;
   /** Whole action or its head up to a dot, e.g. `channel`; "" = any. */
   readonly action: string;
@@ -81,7 +81,14 @@ export interface AuditFilter {
 function filtered(db: Db, { actorId, actorName, action, target, start, end }: AuditFilter) {
   let query = db.selectFrom("audit");
   if (actorId !== 0) query = query.where("actor_id", "=", actorId);
-  if (actorName !== "") query = query.where("actor_name", "=", actorName);
+  if (actorName !== "")
+    query = query.where((where) =>
+      where.or([
+        where("actor_name", "=", actorName),
+        // Those of his service accounts.
+        where(sql`substr(actor_name, 1, ${[...actorName].length + 1})`, "=", `${actorName}/`),
+      ]),
+    );
   if (target !== "") query = query.where("target", "=", target);
   if (start !== 0) query = query.where("created_at", ">=", start);
   if (end !== 0) query = query.where("created_at", "<=", end);

@@ -1,4 +1,4 @@
-// The table of permission sets.
+// The tables of permission sets and of service accounts.
 import type { Generated } from "kysely";
 
 export interface StaffSetsTable {
@@ -11,6 +11,23 @@ export interface StaffSetsTable {
   updated_at: number;
 }
 
+export interface ServiceAccountsTable {
+  id: Generated<number>;
+  name: string;
+  key_hash: string;
+  /** Names, separated by commas. */
+  permissions: string;
+  /** Comma-separated; "" = any address. */
+  subnet: string;
+  created_by: number;
+  created_at: number;
+  expires_at: number;
+  revoked_at: number;
+  last_used_at: number;
+  last_address: string;
+}
+
 export interface StaffTables {
   staff_sets: StaffSetsTable;
+  service_accounts: ServiceAccountsTable;
 }

@@ -1,44 +1,18 @@
 // Makes or edits a set of permissions; `?from=` begins with what another one holds.
 import { useQuery } from "@tanstack/react-query";
-import { Checkbox, Form } from "antd";
 import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { rule } from "#console/ui/fields.ts";
 import { FormPage } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
+import { PermissionFields } from "#console/ui/permission-fields.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
-import { GRANTABLE, PERMISSION_RESOURCES, PERMISSIONS } from "#contract/permission.ts";
+import { GRANTABLE } from "#contract/permission.ts";
 import { type StaffSet, StaffSetDraft, staffApi } from "#contract/staff.ts";
-import "./staff.css";
-
-function resourceOf(name: string): string {
-  return name.slice(0, name.indexOf("."));
-}
-
-const RESOURCES = [...new Set(GRANTABLE.map(resourceOf))];
-
-function PermissionFields() {
-  return (
-    <Form.Item name="permissions" rules={[rule(StaffSetDraft.shape.permissions)]}>
-      <Checkbox.Group className="tg-staff-permissions">
-        {RESOURCES.map((resource) => (
-          <fieldset key={resource}>
-            <legend>{PERMISSION_RESOURCES[resource]}</legend>
-            {GRANTABLE.filter((name) => resourceOf(name) === resource).map((name) => (
-              <Checkbox key={name} value={name}>
-                {PERMISSIONS[name]}
-              </Checkbox>
-            ))}
-          </fieldset>
-        ))}
-      </Checkbox.Group>
-    </Form.Item>
-  );
-}
 
 function valuesOf(row: StaffSet | undefined): StaffSetDraft {
   const held = row?.permissions ?? [];
@@ -75,7 +49,7 @@ function StaffSetForm({
             title="权限"
             lead="逐项勾选；以后新增的权限不会自动进入。密钥导出、角色、支付渠道、价格发布、登录服务与通知只属于超级管理员。"
           >
-            <PermissionFields />
+            <PermissionFields names={GRANTABLE} rules={[rule(StaffSetDraft.shape.permissions)]} />
           </Section>
         </>
       )}

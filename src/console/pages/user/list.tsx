@@ -151,6 +151,7 @@ export function UserListPage() {
   const actions = useActions({ setEnabled, setPaid, setDoomed });
   const heads = (
     <>
+      {useMay("service.read") ? <LinkButton to="/service-account">服务账户</LinkButton> : null}
       {useMay("user.role.write") ? <LinkButton to="/staff">权限集</LinkButton> : null}
       {useMay("user.create") ? <LinkButton to="/user/invitation">邀请</LinkButton> : null}
       {add}

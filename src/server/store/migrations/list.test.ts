@@ -181,6 +181,11 @@ test("the released migrations are the ones that were released", () => {
         "52632b2e8100ac50df082ba45fad6e4d6a6ca879845bc7cd6524a6f3930ca0ab",
         "383f17e6dea77666c47d1c2acd3211358187d863fe6165e2693496a4825efaf3",
       ],
+      [
+        "0049-service-accounts",
+        "89b371da0281672d7876da22a820c6602b7a6393bb2b3a0b784bd954c37bade4",
+        "2ce9438249f7a07b7bcee7fb48215493fd13dae47ed7524c42bd2b3f74fe9403",
+      ],
     ]
   `);
 });

@@ -33,6 +33,7 @@ import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
+import { serviceAccounts } from "./0049-service-accounts.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -70,4 +71,5 @@ export const MIGRATIONS: readonly Migration[] = [
   channelCost,
   factorResets,
   channelProbes,
+  serviceAccounts,
 ];
