@@ -13,6 +13,8 @@ interface EndpointForm {
   readonly level: Level;
   /** Fields of the body that need more than the call does: a permission, or one for some of their values. */
   readonly needs?: Readonly<Record<string, Permission | Readonly<Record<string, Permission>>>>;
+  /** The same of a form that may send a whole row back: fields that differ from what is stored. The handler asks for it. */
+  readonly needsToChange?: Readonly<Record<string, Permission>>;
   /** Text fields of the answer's rows that are "" for who lacks a permission. */
   readonly masks?: Readonly<Record<string, Permission>>;
   /** One sentence for the API reference. */

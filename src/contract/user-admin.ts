@@ -101,7 +101,7 @@ export const userAdminApi = {
     path: "/api/user/",
     level: "admin",
     permission: "user.write",
-    needs: {
+    needsToChange: {
       group: "user.group.write",
       role: "user.role.write",
       status: "user.disable",

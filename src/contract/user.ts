@@ -52,7 +52,8 @@ export const SelfUpdate = z.object({
   display_name: EditedName.optional(),
   password: z.union([z.literal(""), Password]).optional(),
   original_password: z.string().max(512).optional(),
-  language: Language.optional(),
+  /** "" = as it was: who never chose one has none. */
+  language: z.union([z.literal(""), Language]).optional(),
 });
 export type SelfUpdate = z.output<typeof SelfUpdate>;
 

@@ -63,9 +63,10 @@ test("sets hold what may be granted only, and only what there is", () => {
   expect(granted.filter((name) => !GRANTABLE.includes(name))).toEqual([]);
   expect([...GRANTABLE, ...SUPER_ONLY].sort()).toEqual([...PERMISSION_NAMES].sort());
   const used = new Set<string>(
-    endpoints.flatMap(({ permission, needs = {}, masks = {} }) => [
+    endpoints.flatMap(({ permission, needs = {}, needsToChange = {}, masks = {} }) => [
       permission ?? "",
       ...Object.values(masks),
+      ...Object.values(needsToChange),
       ...Object.values(needs).flatMap((need) => (typeof need === "string" ? [need] : Object.values(need))),
     ]),
   );

@@ -85,7 +85,11 @@ export function isUnboundRow({ role, staff_set_id }: Ranked & { readonly staff_s
 }
 
 /** The first field of a body that takes a permission which the actor lacks. */
-export function forbiddenField(actor: Rights, { needs = {} }: Endpoint, body: unknown): string | undefined {
+export function forbiddenField(
+  actor: Rights,
+  needs: Endpoint["needs"] = {},
+  body: unknown,
+): string | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const fields: Readonly<Record<string, unknown>> = { ...body };
   return Object.keys(needs).find((name) => {

@@ -267,7 +267,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
   const { endpoint } = route;
   const body =
     endpoint.body && decode(endpoint.body, await jsonBody(http.req.raw, endpoint, actor !== undefined));
-  const field = actor && forbiddenField(actor, endpoint, body);
+  const field = actor && forbiddenField(actor, endpoint.needs, body);
   if (field !== undefined) throw faults.denied("权限不够，无法修改这一项", field);
   const result: unknown = await route.handler(ctx, {
     actor,

@@ -1,9 +1,9 @@
 // Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/may.ts alone.
 import { Role, UserStatus } from "#contract/user.ts";
-import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
+import { type UserAction, userAdminApi } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import { changeAccount, removeAccount } from "#server/accounts/acts.ts";
-import { isStaff, isSuper, mayGrant, outranks } from "#server/accounts/may.ts";
+import { forbiddenField, isStaff, isSuper, mayGrant, outranks } from "#server/accounts/may.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -23,7 +23,7 @@ import {
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
-import { amountChanges, describeEdit, pay } from "./user-amounts.ts";
+import { amountChanges, changedFields, describeEdit, pay } from "./user-amounts.ts";
 import { aboutUser, profileChange } from "./user-change.ts";
 import { blankUser, presentUser } from "./users.ts";
 
@@ -62,8 +62,11 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
   },
 
   async update(ctx, call) {
-    const { actor, body, session } = call;
-    const target = subject(actor, await findUserById(ctx.db, body.id));
+    const { actor, session } = call;
+    const target = subject(actor, await findUserById(ctx.db, call.body.id));
+    const body = changedFields(call.body, target);
+    const field = forbiddenField(actor, userAdminApi.update.needsToChange, body);
+    if (field !== undefined) throw faults.denied("权限不够，无法修改这一项", field);
     const change = profileChange(ctx, actor, target, body);
     if (change.password !== undefined) change.password = await hashPassword(change.password);
     const amounts = amountChanges(body, target);

@@ -1,7 +1,7 @@
 // The amounts in a user form: the changes of balances they stand for, and their booking in the ledger (requirements W3.5).
 import { LogType } from "#contract/log.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
-import { microOf } from "#contract/yuan.ts";
+import { microOf, yuanText } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { bookedUnder } from "#server/money/booked.ts";
@@ -18,6 +18,25 @@ export interface AmountChanges {
   readonly quota: AmountChange;
   /** Commission, millionths of a yuan. */
   readonly micro: AmountChange;
+}
+
+/**
+ * A form without the fields that are as they are stored: consoles of the family send the whole row back, also what their user may not
+ * change, and an amount that nobody touched must not undo what calls took meanwhile (requirements Z19).
+ */
+export function changedFields(body: UserUpdate, target: UserRow): UserUpdate {
+  const stored: Readonly<Record<string, unknown>> = {
+    group: target.group,
+    role: target.role,
+    status: target.status,
+    quota: body.original_quota ?? target.quota,
+    invite_commission_balance:
+      body.original_invite_commission_balance ?? yuanText(target.invite_commission_micro),
+  };
+  // Only fields that may be left out are left out.
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !Object.hasOwn(stored, name) || value !== stored[name]),
+  ) as UserUpdate;
 }
 
 /** The changes of a user's balances that the amounts in a form stand for. Throws: AppError when a balance cannot become that. */

@@ -77,7 +77,7 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
         display_name: body.display_name || undefined,
       }),
       ...(renewal ? { password: renewal.after } : {}),
-      ...(body.language === undefined ? {} : { language: body.language }),
+      ...(body.language ? { language: body.language } : {}),
     };
     const keepSession = session.id === undefined ? undefined : ctx.secrets.hash(session.id);
     try {

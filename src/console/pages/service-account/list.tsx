@@ -31,14 +31,14 @@ const columns: readonly Column<ServiceAccount>[] = [
   {
     key: "permissions",
     title: "权限",
-    width: 300,
+    width: 240,
     isGrowing: true,
     render: (row) => <ClippedText text={wordsOf(row)} />,
   },
-  { key: "subnet", title: "IP 限制", shows: "text", none: "不限", width: 150 },
+  { key: "expires_at", title: "有效至", shows: "time", width: 172 },
   { key: "last_used_at", title: "最近使用", shows: "time", none: "从未", width: 172 },
   { key: "last_address", title: "来源地址", shows: "text", none: "—", width: 140 },
-  { key: "expires_at", title: "有效至", shows: "time", width: 172 },
+  { key: "subnet", title: "IP 限制", shows: "text", none: "不限", width: 150 },
 ];
 
 const add = <AddLink to="/service-account/add" text="添加新的服务账户" permission="service.write" />;
