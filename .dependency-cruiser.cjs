@@ -6,7 +6,7 @@
 const SERVER_LADDER = [
   ["locale"],
   ["clock", "log", "events", "errors", "config", "secrets", "address"],
-  ["egress"],
+  ["egress", "pdf"],
   ["store"],
   ["coord"],
   ["limits"],

@@ -3,6 +3,7 @@
 // much again. Development and unit tests run the sources as they are.
 import { readFileSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "rolldown";
 
 /**
@@ -11,19 +12,27 @@ import { defineConfig, type Plugin } from "rolldown";
  */
 const FILE_BESIDE = /new URL\("(\.\/[^"]+)", import\.meta\.url\)/g;
 
-/** Takes along what modules name by `new URL("./…", import.meta.url)`: programs of threads bundled, other files as they are. */
+/** A file of a package, named from where the package's own main module is. */
+const FILE_OF_PACKAGE = /new URL\("([^"]+)", import\.meta\.resolve\("([^"]+)"\)\)/g;
+
+/** Takes along what modules name by `new URL("./…", import.meta.url)`: programs of threads bundled, other files as they are; and files of packages. */
 function filesBeside(): Plugin {
   return {
     name: "files-beside",
     transform(code, id) {
-      if (!code.includes("import.meta.url)") || id.includes("node_modules")) return;
+      const isNamed = code.includes("import.meta.url)") || code.includes("import.meta.resolve(");
+      if (!isNamed || id.includes("node_modules")) return;
       const take = (file: string) =>
         extname(file) === ".ts"
           ? this.emitFile({ type: "chunk", id: file })
           : this.emitFile({ type: "asset", name: basename(file), source: readFileSync(file) });
-      const taken = code.replaceAll(FILE_BESIDE, (_, path: string) => {
-        return `new URL(import.meta.ROLLUP_FILE_URL_${take(resolve(dirname(id), path))})`;
-      });
+      const taken = code
+        .replaceAll(FILE_BESIDE, (_, path: string) => {
+          return `new URL(import.meta.ROLLUP_FILE_URL_${take(resolve(dirname(id), path))})`;
+        })
+        .replaceAll(FILE_OF_PACKAGE, (_, path: string, main: string) => {
+          return `new URL(import.meta.ROLLUP_FILE_URL_${take(fileURLToPath(new URL(path, import.meta.resolve(main))))})`;
+        });
       // Every line stays where it was.
       return { code: taken, map: null };
     },

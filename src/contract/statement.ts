@@ -88,7 +88,17 @@ export const StatementList = z.object({
 });
 export type StatementList = z.output<typeof StatementList>;
 
+/** A month on paper. */
+export const StatementFile = z.object({
+  /** With its ending. */
+  name: z.string(),
+  /** The PDF in base64: the same month of the same account, once closed, is the same bytes as long as its names stay. */
+  content: z.base64(),
+});
+export type StatementFile = z.output<typeof StatementFile>;
+
 const MonthParams = z.object({ month: Month });
+const AccountMonth = IdParams.extend(MonthParams.shape);
 
 export const statementApi = {
   list: endpoint({
@@ -121,7 +131,51 @@ export const statementApi = {
     level: "user",
     right: "wallet",
     summary: "团队钱包一个月的账单，规则同上",
-    params: IdParams.extend(MonthParams.shape),
+    params: AccountMonth,
     data: Statement,
+  }),
+  file: endpoint({
+    method: "GET",
+    path: "/api/statement/:month/pdf",
+    level: "user",
+    summary: "我的一个月的账单，PDF 文件，语言随请求：与账单的数据相同",
+    params: MonthParams,
+    data: StatementFile,
+  }),
+  fileOfTeam: endpoint({
+    method: "GET",
+    path: "/api/team/:id/statement/:month/pdf",
+    level: "user",
+    right: "wallet",
+    summary: "团队钱包一个月的账单，PDF 文件",
+    params: AccountMonth,
+    data: StatementFile,
+  }),
+  listOfUser: endpoint({
+    method: "GET",
+    path: "/api/user/:id/statement",
+    level: "admin",
+    permission: "money.read",
+    summary: "下级用户的月度账单，记入审计",
+    params: IdParams,
+    data: StatementList,
+  }),
+  getOfUser: endpoint({
+    method: "GET",
+    path: "/api/user/:id/statement/:month",
+    level: "admin",
+    permission: "money.read",
+    summary: "下级用户一个月的账单，记入审计",
+    params: AccountMonth,
+    data: Statement,
+  }),
+  fileOfUser: endpoint({
+    method: "GET",
+    path: "/api/user/:id/statement/:month/pdf",
+    level: "admin",
+    permission: "money.read",
+    summary: "下级用户一个月的账单，PDF 文件，记入审计",
+    params: AccountMonth,
+    data: StatementFile,
   }),
 };

@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const BUNDLE = join(SERVER, "..");
 // Wider than the plugin's own pattern (rolldown.config.ts): finds what that would miss.
 const FILE_BESIDE = /\bnew URL\(\s*["'`]([^."'`][^"'`]*|\.\/[^"'`]+)["'`],\s*import\.meta\.url/g;
+const FILE_OF_PACKAGE = /\bnew URL\(\s*["'`]([^"'`]+)["'`],\s*import\.meta\.resolve\(/g;
 const IMPORTED = /\b(?:from|import)[ (]*"\.\/([^"]+)"/g;
 
 beforeAll(buildServer);
@@ -26,13 +27,16 @@ test("has every program and file that a source names by its place, and every fil
   for (const name of reached) {
     const path = join(BUNDLE, name);
     if (!existsSync(path)) throw new Error(`${name} is named and not there`);
+    expect(readFileSync(path).includes("import.meta.resolve("), name).toBe(false);
     if (!name.endsWith(".js") || name.startsWith("docs-")) continue;
     const files = named(FILE_BESIDE, path);
     beside.push(...files);
     for (const file of [...files, ...named(IMPORTED, path)]) reached.add(file);
   }
   const sources = globSync("src/server/**/*.ts", { cwd: ROOT }).filter((path) => !path.endsWith(".test.ts"));
-  const wanted = sources.flatMap((path) => named(FILE_BESIDE, join(ROOT, path)));
+  const wanted = sources.flatMap((path) =>
+    [FILE_BESIDE, FILE_OF_PACKAGE].flatMap((pattern) => named(pattern, join(ROOT, path))),
+  );
   expect(wanted.length).toBeGreaterThan(8);
   expect(beside.length).toBe(wanted.length);
   expect(reached.size).toBeGreaterThan(30);

@@ -105,8 +105,10 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/payout/:id/cancel
     GET /api/statement
     GET /api/statement/:month
+    GET /api/statement/:month/pdf
     GET /api/team/:id/statement
     GET /api/team/:id/statement/:month
+    GET /api/team/:id/statement/:month/pdf
     GET /api/log/self
     GET /api/log/self/search
     GET /api/log/self/stat
@@ -116,6 +118,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/user
     GET /api/user/search
     GET /api/user/:id
+    GET /api/user/:id/statement
+    GET /api/user/:id/statement/:month
+    GET /api/user/:id/statement/:month/pdf
     POST /api/user
     PUT /api/user
     POST /api/user/manage

@@ -3,6 +3,10 @@ import { monthOf } from "#contract/month.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import { type SeededUser, seedToken } from "./seed.ts";
 
+function monthNow({ app }: FuzzWorld): string {
+  return monthOf(app.ctx.clock.seconds());
+}
+
 export const statementRecipes = (
   freshUser: (world: FuzzWorld) => Promise<SeededUser>,
   freshName: () => string,
@@ -16,7 +20,20 @@ export const statementRecipes = (
     return { path: `/api/log/receipt/${requestId}`, headers: who };
   },
   "GET /api/statement/:month": async (world) => ({
-    path: `/api/statement/${monthOf(world.app.ctx.clock.seconds())}`,
+    path: `/api/statement/${monthNow(world)}`,
     headers: (await freshUser(world)).who,
+  }),
+  "GET /api/statement/:month/pdf": async (world) => ({
+    path: `/api/statement/${monthNow(world)}/pdf`,
+    headers: (await freshUser(world)).who,
+  }),
+  "GET /api/user/:id/statement": async (world) => ({
+    path: `/api/user/${(await freshUser(world)).id}/statement`,
+  }),
+  "GET /api/user/:id/statement/:month": async (world) => ({
+    path: `/api/user/${(await freshUser(world)).id}/statement/${monthNow(world)}`,
+  }),
+  "GET /api/user/:id/statement/:month/pdf": async (world) => ({
+    path: `/api/user/${(await freshUser(world)).id}/statement/${monthNow(world)}/pdf`,
   }),
 });

@@ -40,6 +40,15 @@ export function teamRecipes(
         ...(body && { body: body(made) }),
       };
     };
+  /** The running month of a team that has something in its wallet. */
+  async function statement(world: FuzzWorld, end: string) {
+    const { id, owner } = await fresh(world);
+    await world.app.call(owner, "POST", `/api/team/${id}/deposit`, { amount: 3 });
+    return {
+      path: `/api/team/${id}/statement/${monthOf(world.app.ctx.clock.seconds())}${end}`,
+      headers: owner,
+    };
+  }
   return {
     "POST /api/team/": async (world) => ({
       body: { name: freshName() },
@@ -91,11 +100,8 @@ export function teamRecipes(
     "GET /api/team/:id/log": own("/log"),
     "GET /api/team/:id/usage": own("/usage"),
     "GET /api/team/:id/statement": own("/statement"),
-    "GET /api/team/:id/statement/:month": async (world) => {
-      const { id, owner } = await fresh(world);
-      await world.app.call(owner, "POST", `/api/team/${id}/deposit`, { amount: 3 });
-      return { path: `/api/team/${id}/statement/${monthOf(world.app.ctx.clock.seconds())}`, headers: owner };
-    },
+    "GET /api/team/:id/statement/:month": (world) => statement(world, ""),
+    "GET /api/team/:id/statement/:month/pdf": (world) => statement(world, "/pdf"),
     "POST /api/team/all": async (world) => ({
       body: { name: freshName(), owner: (await freshUser(world)).username },
     }),

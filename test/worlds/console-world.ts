@@ -96,11 +96,15 @@ async function signIn(context: BrowserContext, page: Page, username: Person): Pr
 
 /** The text of a downloaded file. */
 export async function contentOf(download: Download): Promise<string> {
+  return (await bytesOf(download)).toString("utf8");
+}
+
+export async function bytesOf(download: Download): Promise<Buffer> {
   const dir = temporaryDir();
   const path = join(dir.path, "download");
   // The browser is another process: it hands the file over.
   await download.saveAs(path);
-  const text = await readFile(path, "utf8");
+  const bytes = await readFile(path);
   dir.remove();
-  return text;
+  return bytes;
 }

@@ -1,13 +1,15 @@
 // Statements over the API (requirements Y59): of one's own account and of a team's wallet, with the money that entries stand for.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { monthAfter, monthOf, monthStart } from "#contract/month.ts";
+import { Role } from "#contract/user.ts";
 import { statements as job } from "#server/jobs/statements.ts";
 import { listStatements } from "#server/store/statements.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
-import { seedToken } from "#test/seeds/seed.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { bill } from "#test/worlds/ledger-world.ts";
 import { PaymentWorld } from "#test/worlds/payment-world.ts";
+import { readPdf } from "#test/worlds/pdf-reader.ts";
 
 describe.each(databases)("statements on $name", (database) => {
   const world = new PaymentWorld();
@@ -106,5 +108,85 @@ describe.each(databases)("statements on $name", (database) => {
     expect(await job.run(ctx)).toBe(`${name} is closed`);
     const closed = (await world.app.call(owner.who, "GET", `${path}/statement`)).data;
     expect(closed.rows).toMatchObject([{ month: name, closing: 4_000, income: 4_000, spent: 0 }]);
+  });
+
+  test("on paper say what the ledger says, in the language of their reader, and closed ones never change", async () => {
+    const { ctx } = world.app;
+    const user = await world.buyer();
+    const { id: tokenId } = await seedToken(ctx, user.id, "报表 𠀀");
+    const call = {
+      requestId: `paper-${user.id}`,
+      userId: user.id,
+      tokenId,
+      amount: 900n,
+      modelName: "gpt-4o",
+    };
+    await ctx.ledger.reserve(call);
+    await ctx.ledger.settle(bill(call, 700n));
+    const name = month();
+    const open = (await world.app.call(user.who, "GET", `/api/statement/${name}/pdf`)).data;
+    expect(readPdf(Buffer.from(open.content, "base64")).texts).toContain("未结账");
+    endMonth();
+    const path = `/api/statement/${name}`;
+    const { data } = await world.app.call(user.who, "GET", path);
+    const file = (await world.app.call(user.who, "GET", `${path}/pdf`)).data;
+    expect(file.name).toBe(`statement-${name}-${user.id}.pdf`);
+    const { texts, title } = readPdf(Buffer.from(file.content, "base64"));
+    expect(title).toMatch(/^月度账单 \d{4} 年 \d+ 月$/);
+    const shown = (quota: number) => [
+      (quota / 500_000).toFixed(6).replace(/^(-?)/, "$1$"),
+      quota.toLocaleString("zh-CN"),
+    ];
+    const row = (...cells: string[]) => {
+      const at = texts.findIndex((_, index) => cells.every((cell, offset) => texts[index + offset] === cell));
+      expect(at, `${cells.join(" | ")} of ${texts.join(" | ")}`).toBeGreaterThanOrEqual(0);
+    };
+    row(data.number);
+    row("期初", ...shown(data.opening));
+    row("调用消费", "1", ...shown(-700));
+    row("期末", ...shown(data.closing));
+    row("报表 \ufffd", "gpt-4o", "1", ...shown(700));
+    row("gpt-4o", "10", "5");
+    row(data.trail_hash);
+    expect((await world.app.call(user.who, "GET", `${path}/pdf`)).data).toEqual(file);
+    const english = { ...user.who, "accept-language": "en-US" };
+    const other = readPdf(
+      Buffer.from((await world.app.call(english, "GET", `${path}/pdf`)).data.content, "base64"),
+    );
+    expect(other.texts.filter((text) => /[\u3000-\u9fff\uff00-\uffef]/.test(text))).toEqual(["报表 \ufffd"]);
+    expect(other.texts).toEqual(expect.arrayContaining(["Opening", "Closing", "Call charges", data.number]));
+  });
+
+  test("of a user are read by administrators above him who may see money, and that is told", async () => {
+    const user = await world.buyer();
+    const name = month();
+    const path = `/api/user/${user.id}/statement`;
+    // The months that passed above have used up the time to add a second factor.
+    await world.app.ctx.options.set("MfaRequiredFor", "none");
+    const own = (await world.app.call(user.who, "GET", `/api/statement/${name}`)).data;
+    expect(await world.app.call(asRoot, "GET", path)).toMatchObject({
+      message: "",
+      data: { open_month: name },
+    });
+    const seen = (await world.app.call(asRoot, "GET", `${path}/${name}`)).data;
+    expect(seen).toEqual({ ...own, created_at: seen.created_at });
+    const file = (await world.app.call(asRoot, "GET", `${path}/${name}/pdf`)).data;
+    expect(readPdf(Buffer.from(file.content, "base64")).texts).toContain(`${user.username} (#${user.id})`);
+    const { data: trail } = await world.app.call(asRoot, "GET", "/api/audit/?action=statement.read");
+    expect(trail.map((row: { target: string }) => row.target).slice(0, 3)).toEqual(
+      Array(3).fill(String(user.id)),
+    );
+    expect(trail.slice(0, 2).map((row: { detail: string }) => JSON.parse(row.detail))).toEqual([
+      { month: name, file: true },
+      { month: name },
+    ]);
+    const admin = await seedUser(world.app.ctx, "auditor", { role: Role.admin });
+    expect((await world.app.call(admin.who, "GET", `${path}/${name}`)).data.account_id).toBe(user.id);
+    // Not of one's equal, and not by a user.
+    for (const target of [path, `${path}/${name}`, `${path}/${name}/pdf`]) {
+      expect((await world.app.call(user.who, "GET", target)).success, target).toBe(false);
+      const equal = target.replace(`/user/${user.id}/`, `/user/${admin.id}/`);
+      expect((await world.app.call(admin.who, "GET", equal)).success, equal).toBe(false);
+    }
   });
 });

@@ -1,6 +1,14 @@
 // Handlers: monthly statements of users and of teams' wallets (requirements Y59).
+import type { Language } from "#contract/language.ts";
 import { lastClosedMonth, monthAfter, monthStart } from "#contract/month.ts";
-import { type Statement, type StatementHead, type StatementList, statementApi } from "#contract/statement.ts";
+import {
+  type Statement,
+  type StatementFile,
+  type StatementHead,
+  type StatementList,
+  statementApi,
+} from "#contract/statement.ts";
+import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import {
@@ -10,6 +18,7 @@ import {
   readOpenMonth,
   type StatementBody,
 } from "#server/money/statement.ts";
+import { makePdf } from "#server/pdf/pdf.ts";
 import {
   findStatement,
   listStatements,
@@ -17,9 +26,12 @@ import {
   nameTokens,
   type StatementRow,
 } from "#server/store/statements.ts";
-import { getUser } from "#server/store/users.ts";
+import { findUserById, getUser, type UserRow } from "#server/store/users.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { statementPaper } from "./statement-paper.ts";
 import { enterTeam } from "./token-reach.ts";
+import { subject } from "./user-admin.ts";
 
 /** Who is waiting gets what can be closed with so many entries; the job closes the rest. */
 const MAX_ENTRIES = 60_000;
@@ -36,22 +48,77 @@ interface Account {
 
 export const statement: Handlers<{ statement: typeof statementApi }>["statement"] = {
   list: (ctx, { actor }) => listOf(ctx, actor.id),
-  async get(ctx, { actor, params }) {
-    const { username } = await getUser(ctx.db, actor.id);
-    return monthOfAccount(
-      ctx,
-      { userId: actor.id, id: actor.id, name: username, isTeam: false },
-      params.month,
-    );
+  get: async (ctx, { actor, params }) => monthOfAccount(ctx, await own(ctx, actor), params.month),
+  file: async (ctx, { actor, params, language }) =>
+    fileOf(ctx, { account: await own(ctx, actor), month: params.month, language }),
+
+  listOfTeam: async (ctx, call) =>
+    listOf(ctx, (await enterTeam(ctx, call, statementApi.listOfTeam)).wallet_id),
+  getOfTeam: async (ctx, call) =>
+    monthOfAccount(ctx, ofTeam(await enterTeam(ctx, call, statementApi.getOfTeam)), call.params.month),
+  async fileOfTeam(ctx, call) {
+    const account = ofTeam(await enterTeam(ctx, call, statementApi.fileOfTeam));
+    return fileOf(ctx, { account, month: call.params.month, language: call.language });
   },
-  async listOfTeam(ctx, call) {
-    return listOf(ctx, (await enterTeam(ctx, call, statementApi.listOfTeam)).wallet_id);
+
+  listOfUser: async (ctx, call) => listOf(ctx, (await seen(ctx, call, {})).id),
+  async getOfUser(ctx, call) {
+    const { month } = call.params;
+    return monthOfAccount(ctx, await seen(ctx, call, { month }), month);
   },
-  async getOfTeam(ctx, call) {
-    const { wallet_id, id, name } = await enterTeam(ctx, call, statementApi.getOfTeam);
-    return monthOfAccount(ctx, { userId: wallet_id, id, name, isTeam: true }, call.params.month);
+  async fileOfUser(ctx, call) {
+    const { params, language } = call;
+    const { month } = params;
+    return fileOf(ctx, { account: await seen(ctx, call, { month, file: true }), month, language });
   },
 };
+
+async function own({ db }: Context, { id }: Actor): Promise<Account> {
+  return ofUser(await getUser(db, id));
+}
+
+function ofUser({ id, username }: Pick<UserRow, "id" | "username">): Account {
+  return { userId: id, id, name: username, isTeam: false };
+}
+
+function ofTeam({
+  wallet_id,
+  id,
+  name,
+}: {
+  readonly wallet_id: number;
+  readonly id: number;
+  readonly name: string;
+}): Account {
+  return { userId: wallet_id, id, name, isTeam: true };
+}
+
+/** The account of a user that an administrator looks into, which is told in the audit log. */
+async function seen(
+  ctx: Context,
+  call: ActCall & { readonly actor: Actor; readonly params: { readonly id: number } },
+  detail: { readonly month?: string; readonly file?: boolean },
+): Promise<Account> {
+  const user = subject(call.actor, await findUserById(ctx.db, call.params.id));
+  await audit(ctx, ctx.db, call, { action: "statement.read", target: user.id, detail });
+  return ofUser(user);
+}
+
+async function fileOf(
+  ctx: Context,
+  what: { readonly account: Account; readonly month: string; readonly language: Language },
+): Promise<StatementFile> {
+  const { account, month, language } = what;
+  const statement = await monthOfAccount(ctx, account, month);
+  const display = {
+    quotaPerUnit: ctx.options.get("QuotaPerUnit"),
+    inCurrency: ctx.options.get("DisplayInCurrencyEnabled"),
+  };
+  const issuer = ctx.options.get("SystemName");
+  const bytes = await makePdf(statementPaper(statement, { display, issuer, language }));
+  const of = account.isTeam ? `team-${account.id}` : String(account.id);
+  return { name: `statement-${month}-${of}.pdf`, content: bytes.toString("base64") };
+}
 
 function bodyOf({ body }: Pick<StatementRow, "body">): StatementBody {
   // Written by money/statement.ts.

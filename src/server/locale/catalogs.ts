@@ -11,6 +11,7 @@ import jobs from "./en/jobs.json" with { type: "json" };
 import limits from "./en/limits.json" with { type: "json" };
 import money from "./en/money.json" with { type: "json" };
 import payments from "./en/payments.json" with { type: "json" };
+import pdf from "./en/pdf.json" with { type: "json" };
 import relay from "./en/relay.json" with { type: "json" };
 import server from "./en/server.json" with { type: "json" };
 import store from "./en/store.json" with { type: "json" };
@@ -20,5 +21,5 @@ import upstream from "./en/upstream.json" with { type: "json" };
 export const catalogs: readonly Readonly<Record<string, string>>[] = [
   contractEnglish,
   ...[accounts, alerts, api, app, channels, egress, imports, jobs, limits, money, payments],
-  ...[relay, server, store, upstream],
+  ...[pdf, relay, server, store, upstream],
 ];

@@ -1,7 +1,5 @@
 // The closed months of an account, and the way to the one that runs.
-import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearchParams } from "react-router";
-import { query } from "#console/base/call.ts";
+import { Link, useNavigate } from "react-router";
 import { formatCharge } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
@@ -11,15 +9,11 @@ import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
-import { type StatementHead, type StatementList, statementApi } from "#contract/statement.ts";
-import { monthText } from "./words.ts";
+import type { StatementHead, StatementList } from "#contract/statement.ts";
+import { monthText } from "#contract/statement-words.ts";
+import { statementPath, useMonths, useWhose, type Whose } from "./account.ts";
 
-/** Where a month of an account is read; 0 = one's own. */
-function pathOf(month: string, team: number): string {
-  return `/statement/${month}${team === 0 ? "" : `?team=${team}`}`;
-}
-
-function Months({ list, team }: { readonly list: StatementList; readonly team: number }) {
+function Months({ list, whose }: { readonly list: StatementList; readonly whose: Whose }) {
   const display = useQuotaDisplay();
   const amount = (quota: number) => formatCharge(quota, display);
   if (list.rows.length === 0)
@@ -34,7 +28,7 @@ function Months({ list, team }: { readonly list: StatementList; readonly team: n
         {
           title: "月份",
           dataIndex: "month",
-          render: (month: string) => <Link to={pathOf(month, team)}>{monthText(month)}</Link>,
+          render: (month: string) => <Link to={statementPath(whose, month)}>{monthText(month)}</Link>,
         },
         { title: "期初", dataIndex: "opening", align: "right", render: amount },
         { title: "收入", dataIndex: "income", align: "right", render: amount },
@@ -46,29 +40,27 @@ function Months({ list, team }: { readonly list: StatementList; readonly team: n
   );
 }
 
+const TITLES = { own: "月度账单", team: "团队账单", user: "用户账单" } as const;
+
 export function StatementListPage() {
-  const [params] = useSearchParams();
+  const whose = useWhose();
   const navigate = useNavigate();
-  const team = Number(params.get("team") ?? 0);
-  const own = useQuery({ ...query(statementApi.list, {}), enabled: team === 0, meta: { silent: true } });
-  const ofTeam = useQuery({
-    ...query(statementApi.listOfTeam, { params: { id: team } }),
-    enabled: team !== 0,
-    meta: { silent: true },
-  });
-  const { data, error, refetch } = team === 0 ? own : ofTeam;
+  const { data, error, refetch } = useMonths(whose);
+  const title = TITLES[whose.kind];
   return (
     <Page
-      title={team === 0 ? "月度账单" : "团队账单"}
+      title={whose.kind === "user" ? `${title} #${whose.id}` : title}
       lead="按北京时间分月，每一笔都来自账本：期初加各类合计等于期末。"
       extra={
         <>
-          <TeamSwitch
-            team={team}
-            onChange={(next) => void navigate(next === 0 ? "/statement" : `/statement?team=${next}`)}
-          />
+          {whose.kind === "user" ? null : (
+            <TeamSwitch
+              team={whose.id}
+              onChange={(id) => void navigate(statementPath({ kind: id === 0 ? "own" : "team", id }))}
+            />
+          )}
           {data === undefined || data.open_month === "" ? null : (
-            <LinkButton to={pathOf(data.open_month, team)}>本期至今</LinkButton>
+            <LinkButton to={statementPath(whose, data.open_month)}>本期至今</LinkButton>
           )}
         </>
       }
@@ -77,7 +69,7 @@ export function StatementListPage() {
       {data?.is_pending === true ? <Callout tone="info">较新的月份正在结账，请稍后刷新。</Callout> : null}
       {data === undefined ? null : (
         <Section title="已结账的月份">
-          <Months list={data} team={team} />
+          <Months list={data} whose={whose} />
         </Section>
       )}
     </Page>

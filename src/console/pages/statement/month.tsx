@@ -1,10 +1,8 @@
 // One month of an account: what there was, what was added and spent, what is left; printed, it is the statement on paper.
 
 import { DownloadOutlined, PrinterOutlined } from "@ant-design/icons";
-import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
-import { useParams, useSearchParams } from "react-router";
-import { query } from "#console/base/call.ts";
+import { useParams } from "react-router";
 import { downloadText } from "#console/base/download.ts";
 import { formatCharge, formatCount, formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
@@ -16,8 +14,10 @@ import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { moneyText } from "#contract/money.ts";
-import { type Statement, type StatementUsage, statementApi } from "#contract/statement.ts";
-import { kindText, monthText, statementCsv, tokenText } from "./words.ts";
+import type { Statement, StatementUsage } from "#contract/statement.ts";
+import { kindText, monthText, tokenText } from "#contract/statement-words.ts";
+import { useMonth, usePdf, useWhose, type Whose } from "./account.ts";
+import { statementCsv } from "./words.ts";
 
 function useAmount(): (quota: number) => string {
   const display = useQuotaDisplay();
@@ -170,10 +170,15 @@ function Tokens({ rows }: { readonly rows: Statement["tokens"] }) {
   );
 }
 
-function Acts({ statement }: { readonly statement: Statement }) {
-  const name = `账单-${statement.month}${statement.is_team ? `-团队${statement.account_id}` : ""}.csv`;
+function Acts({ statement, whose }: { readonly statement: Statement; readonly whose: Whose }) {
+  const pdf = usePdf(whose, statement.month);
+  const of = { own: "", team: `-团队${whose.id}`, user: `-用户${whose.id}` }[whose.kind];
+  const name = `账单-${statement.month}${of}.csv`;
   return (
     <>
+      <Button icon={<DownloadOutlined aria-hidden="true" />} loading={pdf.isBusy} onClick={pdf.get}>
+        下载 PDF
+      </Button>
       <Button
         icon={<DownloadOutlined aria-hidden="true" />}
         onClick={() => downloadText({ name, text: statementCsv(statement), type: "text/csv" })}
@@ -181,28 +186,19 @@ function Acts({ statement }: { readonly statement: Statement }) {
         导出 CSV
       </Button>
       <Button icon={<PrinterOutlined aria-hidden="true" />} onClick={() => window.print()}>
-        打印或存为 PDF
+        打印
       </Button>
     </>
   );
 }
 
+const TITLES = { own: "账单", team: "团队账单", user: "用户账单" } as const;
+
 export function StatementPage() {
   const { month = "" } = useParams();
-  const [params] = useSearchParams();
-  const team = Number(params.get("team") ?? 0);
-  const own = useQuery({
-    ...query(statementApi.get, { params: { month } }),
-    enabled: team === 0,
-    meta: { silent: true },
-  });
-  const ofTeam = useQuery({
-    ...query(statementApi.getOfTeam, { params: { id: team, month } }),
-    enabled: team !== 0,
-    meta: { silent: true },
-  });
-  const { data, error, refetch } = team === 0 ? own : ofTeam;
-  const title = `${team === 0 ? "账单" : "团队账单"} ${monthText(month)}`;
+  const whose = useWhose();
+  const { data, error, refetch } = useMonth(whose, month);
+  const title = `${TITLES[whose.kind]} ${monthText(month)}`;
   if (data === undefined)
     return (
       <Page title={title} width="form">
@@ -210,7 +206,7 @@ export function StatementPage() {
       </Page>
     );
   return (
-    <Page title={title} width="form" extra={<Acts statement={data} />}>
+    <Page title={title} width="form" extra={<Acts statement={data} whose={whose} />}>
       {data.number === "" ? (
         <Callout tone="info">本期还没有结账，以下是至今的合计。次月 1 日 01:00 结账，之后不再变动。</Callout>
       ) : null}

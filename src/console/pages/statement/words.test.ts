@@ -1,7 +1,8 @@
 // The file of a statement: whole, exact, and no formula in it (requirements Y60).
 import { expect, test } from "vitest";
 import type { Statement } from "#contract/statement.ts";
-import { kindText, monthText, statementCsv } from "./words.ts";
+import { kindText, monthText } from "#contract/statement-words.ts";
+import { statementCsv } from "./words.ts";
 
 const statement: Statement = {
   number: "ST-202610-7",

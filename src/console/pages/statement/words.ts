@@ -1,42 +1,9 @@
-// How statements speak: kinds of entries in the words of the house, and the file that spreadsheets open.
+// The file of a statement that spreadsheets open.
 import { csvText } from "#console/base/download.ts";
 import { formatTime } from "#console/base/format.ts";
 import { moneyText } from "#contract/money.ts";
 import type { Statement } from "#contract/statement.ts";
-
-const KINDS: Readonly<Record<string, string>> = {
-  pay: "在线充值",
-  topup: "充值",
-  redeem: "兑换码",
-  gift: "礼品码赠送",
-  invite: "邀请奖励",
-  grant: "赠送",
-  opening: "导入时的余额",
-  consume: "调用消费",
-  refund: "退款收回",
-  dispute: "拒付",
-  debt: "抵扣欠额",
-  transfer: "团队转账",
-  adjust: "调整",
-};
-
-export function kindText(kind: string): string {
-  return KINDS[kind] ?? kind;
-}
-
-/** `2026-10` → `2026 年 10 月`. */
-export function monthText(month: string): string {
-  const [year = "", number = ""] = month.split("-");
-  return `${year} 年 ${Number(number)} 月`;
-}
-
-export function tokenText({
-  token_id,
-  token_name,
-}: Pick<Statement["usage"][number], "token_id" | "token_name">) {
-  if (token_id === 0) return "不经令牌";
-  return token_name === "" ? `#${token_id}` : token_name;
-}
+import { kindText, tokenText } from "#contract/statement-words.ts";
 
 /** The statement as a CSV file: one table, amounts in quota units, so that 期初 and the rows of 额度 add up to 期末 exactly. */
 export function statementCsv(statement: Statement): string {

@@ -1,6 +1,6 @@
 // All users: search, sort, enable and disable, edit, delete.
 
-import { KeyOutlined, WalletOutlined } from "@ant-design/icons";
+import { KeyOutlined, ProfileOutlined, WalletOutlined } from "@ant-design/icons";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
@@ -135,6 +135,14 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
         isDisabled: !mayAct,
         onClick: () => toForm(`/user/token/${user.id}`),
       },
+      {
+        key: "statement",
+        label: "账单",
+        icon: <ProfileOutlined aria-hidden="true" />,
+        isDisabled: !mayAct,
+        permission: "money.read",
+        onClick: () => void navigate(`/statement?user=${user.id}`),
+      },
       logAction(() => void navigate(logPath({ username: user.username }))),
       ...(isWithdrawable(user) ? [paid] : []),
       { ...deleteAction(() => setDoomed(user)), isDisabled: isOff, permission: "user.delete" },
@@ -167,7 +175,7 @@ export function UserListPage() {
         load={listOf(userAdminApi)}
         columns={userColumns}
         actions={actions}
-        actionsWidth={wide(258, 278)}
+        actionsWidth={wide(302, 362)}
         cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
           <>
