@@ -16,6 +16,7 @@ import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
 import { loginProviderApi } from "./login-provider.ts";
 import { mailDomainApi } from "./mail-domain.ts";
+import { modelPriceApi } from "./model-price.ts";
 import { oauthApi } from "./oauth.ts";
 import { optionApi } from "./option.ts";
 import { partnerApi } from "./partner.ts";
@@ -79,6 +80,7 @@ export const api = {
   usage: usageApi,
   option: optionApi,
   priceList: priceListApi,
+  modelPrice: modelPriceApi,
   alert: alertApi,
   audit: auditApi,
   books: booksApi,

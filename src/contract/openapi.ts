@@ -50,6 +50,7 @@ const TAGS: Readonly<Record<string, string>> = {
   option: "系统选项",
   plan: "套餐",
   priceList: "价目表",
+  modelPrice: "模型与价格",
   alert: "消息通知",
   audit: "操作审计",
   receipt: "账单小票",

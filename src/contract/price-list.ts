@@ -37,11 +37,11 @@ export type ModelPrice = z.output<typeof ModelPrice>;
 export const PriceDraftRow = z.object({
   model: z.string(),
   /** null = we have no price for it. */
-  old: ModelPrice.nullable(),
+  old: ModelPrice.nullable().default(null),
   /** null = what stands in the list is no price that can be used. */
-  fresh: ModelPrice.nullable(),
+  fresh: ModelPrice.nullable().default(null),
   /** Of the input price, in percent with its sign; null = there is nothing to compare. */
-  change: z.number().nullable(),
+  change: z.number().nullable().default(null),
   flags: z.array(z.enum(PRICE_FLAGS)),
   verdict: z.enum(["same", "fine", "doubtful", "refused"]),
   /** Of the last 30 days. */

@@ -95,9 +95,9 @@ export const RouteChannel = z.object({
   /** The name that is sent upstream. */
   upstream_model: z.string(),
   /** Quota of a million LLM tokens of input and of output; null = it has no price. */
-  price: z.object({ input: z.int(), output: z.int() }).nullable(),
+  price: z.object({ input: z.int(), output: z.int() }).nullable().default(null),
   /** What a million LLM tokens cost there, a quarter of them output, by the price of the upstream model; null = it has none. Quota. */
-  cost: z.number().nullable(),
+  cost: z.number().nullable().default(null),
   /** To the first event of a stream, as this node knows; 0 = not known: it is measured where channels are chosen by it. */
   latency_ms: z.int(),
   in_flight: z.int(),

@@ -21,9 +21,10 @@ export interface Options {
   list(): Option[];
   /**
    * Checks and stores a text; effective on every node within a second. `db` may be a transaction; then the caller calls
-   * `announce` after it has committed. Throws: OptionError with a sentence for the user.
+   * `announce` after it has committed. Throws: OptionError with a sentence for the user. Of price tables what equals the built-in rows is
+   * not stored; `kept` = names of tiers of which it is: a built-in tier follows a price of its model that is changed, a stored one does not.
    */
-  write(db: Db, key: OptionKey, text: string): Promise<void>;
+  write(db: Db, key: OptionKey, text: string, kept?: ReadonlySet<string>): Promise<void>;
   announce(): Promise<void>;
   /** Write and announce at once. */
   set(key: OptionKey, text: string): Promise<void>;
@@ -58,10 +59,31 @@ function readTable(text: string): Record<string, number> {
   return JSON.parse(text) as Record<string, number>;
 }
 
-/** What a table adds to or changes in the built-in one. */
-function changesOf(text: string, builtIn: Readonly<Record<string, number>>): string {
-  const changed = Object.entries(readTable(text)).filter(([name, ratio]) => builtIn[name] !== ratio);
+/** What a table adds to or changes in the built-in one; a tier also stays where it equals it, when it is kept or was stored so before. */
+function changesOf(
+  text: string,
+  builtIn: Readonly<Record<string, number>>,
+  isKept: (name: string, ratio: number) => boolean,
+): string {
+  const changed = Object.entries(readTable(text)).filter(
+    ([name, ratio]) => builtIn[name] !== ratio || (name.includes(">") && isKept(name, ratio)),
+  );
   return JSON.stringify(Object.fromEntries(changed));
+}
+
+/** What of a normalised text is stored: of price tables only what differs from the built-in rows (see `Options.write`). */
+function storedText(
+  key: OptionKey,
+  text: string,
+  {
+    before = "{}",
+    kept,
+  }: { readonly before: string | undefined; readonly kept: ReadonlySet<string> | undefined },
+): string {
+  const builtIn = BUILT_IN[key];
+  if (builtIn === undefined) return text;
+  const rows = readTable(before);
+  return changesOf(text, builtIn, (name, ratio) => kept?.has(name) === true || rows[name] === ratio);
 }
 
 /** Loads the options and keeps them fresh through `options` messages. */
@@ -110,15 +132,14 @@ export async function createOptions(deps: {
     return loading;
   }
 
-  async function write(target: Db, key: OptionKey, text: string): Promise<void> {
+  async function write(target: Db, key: OptionKey, text: string, kept?: ReadonlySet<string>): Promise<void> {
     const { schema, secret } = rowOf(key);
     const read = schema.safeDecode(text as never, { error: () => "选项的值有误" });
     if (!read.success) throw new OptionError(read.error.issues[0]?.message ?? "选项的值有误");
     // Every row's schema is text ⇄ value; encoding normalises, e.g. an address without its trailing slash.
     const normal = schema.encode(read.data) as string;
-    const builtIn = BUILT_IN[key];
-    const kept = builtIn ? changesOf(normal, builtIn) : normal;
-    await saveOption(target, key, secret && kept !== "" ? secrets.seal(kept, sealContext(key)) : kept);
+    const stored = storedText(key, normal, { before: texts.get(key), kept });
+    await saveOption(target, key, secret && stored !== "" ? secrets.seal(stored, sealContext(key)) : stored);
   }
 
   /** Waits until this process has read the change too. */

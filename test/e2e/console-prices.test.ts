@@ -28,7 +28,7 @@ it("are compared, published and taken back", async () => {
       .data;
     return JSON.parse(rows.find(({ key }) => key === "ModelRatio")?.value ?? "{}")[model];
   };
-  await page.goto("/price");
+  await page.goto("/price/update");
   await page.getByText("还没有从价目表发布过价格").waitFor();
   await page.getByLabel("地址").fill("");
   await page.getByLabel("内容").fill(LIST);

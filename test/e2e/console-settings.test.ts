@@ -202,7 +202,7 @@ describe("options", () => {
 
   it("show prices as money beside the ratio, and where broken JSON is broken", async () => {
     const { page, context } = await visit("root");
-    await page.goto("/setting?tab=operation");
+    await page.goto("/price/ratio");
     const section = page.locator("#model-ratio");
     await section.getByLabel("搜索模型").fill("gpt-4o-mini");
     const price = section.getByRole("spinbutton", { name: "gpt-4o-mini 的价格", exact: true });
@@ -231,7 +231,7 @@ describe("options", () => {
 
   it("name every price table, also where several stand in one section", async () => {
     const { page, context } = await visit("root");
-    await page.goto("/setting?tab=operation");
+    await page.goto("/price/ratio");
     for (const [section, labels] of [
       ["cache-ratio", ["缓存倍率", "缓存写入倍率"]],
       ["media-ratio", ["音频倍率", "音频补全倍率", "图片倍率", "图片补全倍率"]],

@@ -5,6 +5,17 @@ import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 /** A list of one model that every server has a price for. */
 const PRICES = '{"openai":{"models":{"gpt-4o":{"cost":{"input":2.5,"output":10}}}}}';
 
+const RATIOS = {
+  model_ratio: "1.25",
+  completion_ratio: "4",
+  cache_ratio: "",
+  cache_write_ratio: "",
+  audio_ratio: "",
+  audio_completion_ratio: "",
+  image_ratio: "",
+  image_completion_ratio: "",
+};
+
 /** What publishes a price over the newest version. */
 async function publication({ app }: FuzzWorld, name: string) {
   const { data } = await app.call(asRoot, "POST", "/api/price/draft", { text: PRICES });
@@ -14,6 +25,8 @@ async function publication({ app }: FuzzWorld, name: string) {
 }
 
 export const priceRecipes = (freshName: () => string): Readonly<Record<string, Recipe>> => ({
+  "GET /api/price/model/one": () => ({ path: "/api/price/model/one?model=gpt-4o" }),
+  "PUT /api/price/model": () => ({ body: { model: `model-${freshName()}`, mark: "", ratios: RATIOS } }),
   "POST /api/price/draft": () => ({ body: { text: PRICES } }),
   "POST /api/price/publish": async (world) => ({ body: await publication(world, freshName()) }),
   "POST /api/price/version/:id/undo": async (world) => {

@@ -166,6 +166,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/option
     PUT /api/option
     GET /api/price/version
+    GET /api/price/model
+    GET /api/price/model/one
+    PUT /api/price/model
     GET /api/channel
     GET /api/channel/search
     POST /api/channel/copy/:id

@@ -31,7 +31,7 @@ export const ABILITY_WORDS: Readonly<Record<Ability, string>> = {
   moderation: "审核",
 };
 
-const OTHER_WORDS: Readonly<Record<OtherKind, string>> = {
+export const OTHER_WORDS: Readonly<Record<OtherKind, string>> = {
   audio: "音频输入",
   image: "图片输入",
   audio_output: "音频输出",

@@ -1,5 +1,6 @@
 // The pages of administrators. A bad permission here shows a page whose calls are refused: rights are the server's.
 import {
+  AccountBookOutlined,
   ApiOutlined,
   AuditOutlined,
   CreditCardOutlined,
@@ -12,6 +13,10 @@ import type { PageRow } from "#console/ui/shell/nav.ts";
 import { formPages, tokenLimitPages } from "./rows.ts";
 
 const OF_CHANNEL = { access: "admin", permission: "channel.read", parent: "/channel" } as const;
+const OF_PRICE = { access: "admin", permission: "price.read", parent: "/price" } as const;
+const loadPriceEdit = async () => (await import("#console/pages/price/edit.tsx")).PriceEditPage;
+const loadPriceUpdate = async () => (await import("#console/pages/price/list-update.tsx")).PriceUpdatePage;
+const loadRatios = async () => (await import("#console/pages/setting/ratios.tsx")).RatiosPage;
 const loadKeys = async () => (await import("#console/pages/channel/keys.tsx")).ChannelKeysPage;
 const loadRoute = async () => (await import("#console/pages/channel/route.tsx")).RouteExplainPage;
 
@@ -97,12 +102,15 @@ export const adminPages: readonly PageRow[] = [
   ),
   {
     path: "/price",
-    title: "从价目表更新价格",
+    title: "模型与价格",
     access: "admin",
     permission: "price.read",
-    parent: "/setting",
-    load: async () => (await import("#console/pages/price/page.tsx")).PricePage,
+    menu: { group: "管理", label: "模型与价格", icon: <AccountBookOutlined aria-hidden="true" /> },
+    load: async () => (await import("#console/pages/price/models.tsx")).ModelPricesPage,
   },
+  { ...OF_PRICE, permission: "option.write", path: "/price/edit", title: "编辑价格", load: loadPriceEdit },
+  { ...OF_PRICE, path: "/price/update", title: "从价目表更新价格", load: loadPriceUpdate },
+  { ...OF_PRICE, permission: "option.read", path: "/price/ratio", title: "倍率与 JSON", load: loadRatios },
   {
     path: "/reconciliation",
     title: "对账",

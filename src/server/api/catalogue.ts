@@ -5,8 +5,8 @@ import { dayOf } from "#contract/month.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { moneyOf } from "#server/money/dollars.ts";
-import type { Price } from "#server/money/price.ts";
 import type { Handlers } from "./call.ts";
+import { dearestPrice } from "./dearest-price.ts";
 import { openGroups } from "./token-groups.ts";
 
 /** What somebody without an account would be. */
@@ -28,28 +28,13 @@ function modelsOf(ctx: Context, group: string): CatalogueModel[] {
   const { options, clock, candidates } = ctx;
   const lastDays = options.get("ModelLastDays");
   const today = dayOf(clock.seconds());
+  const book = ctx.prices();
   return candidates.models(group).flatMap((model) => {
     const last_day = Object.hasOwn(lastDays, model) ? (lastDays[model] ?? "") : "";
-    const price = dearestOf(ctx, group, model);
+    const upstream = candidates.find(group, model).map(({ mapping }) => mapping.get(model) ?? model);
+    const price = dearestPrice(book, model, upstream, group);
     if (price === undefined || (last_day !== "" && last_day < today)) return [];
     const money = moneyOf(price, options.get("QuotaPerUnit"));
     return [{ model, maker: makerOf(model), ability: abilityOf(model), ...money, last_day }];
   });
-}
-
-/** Channels may map a name without a price of its own to different models: nobody is to pay more than was shown. */
-function dearestOf({ candidates, prices }: Context, group: string, model: string): Price | undefined {
-  const book = prices();
-  const upstream = new Set(candidates.find(group, model).map(({ mapping }) => mapping.get(model) ?? model));
-  return [...upstream]
-    .flatMap((name) => book.show(model, name, group) ?? [])
-    .reduce<Price | undefined>((most, price) => (most && !isDearer(price, most) ? most : price), undefined);
-}
-
-function isDearer({ weights }: Price, than: Price): boolean {
-  return sumOf(weights) * than.weights.over > sumOf(than.weights) * weights.over;
-}
-
-function sumOf({ text, completion }: Price["weights"]): bigint {
-  return text + completion;
 }

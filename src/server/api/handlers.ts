@@ -18,6 +18,7 @@ import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
 import { log } from "./logs.ts";
 import { mailDomain } from "./mail-domains.ts";
+import { modelPrice } from "./model-prices.ts";
 import { oauth } from "./oauth.ts";
 import { option } from "./options.ts";
 import { partner } from "./partner.ts";
@@ -84,6 +85,7 @@ export const handlers = {
   usage,
   option,
   priceList,
+  modelPrice,
   alert,
   audit,
   books,

@@ -110,6 +110,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "PUT /api/option/",
         "PUT /api/payment/instance/:id",
         "PUT /api/plan/:id",
+        "PUT /api/price/model",
         "PUT /api/redemption/",
         "PUT /api/staff/set/:id",
         "PUT /api/staff/user/:id",

@@ -35,6 +35,19 @@ export function listPriceVersions(db: Db, before: number): Promise<Omit<PriceVer
   return (before > 0 ? page.where("id", "<", before) : page).execute();
 }
 
+/** What the newest versions wrote, newest first. */
+export function listPriceChanges(
+  db: Db,
+  limit: number,
+): Promise<Pick<PriceVersionRow, "id" | "source" | "undoes" | "changes">[]> {
+  return db
+    .selectFrom("price_versions")
+    .select(["id", "source", "undoes", "changes"])
+    .orderBy("id", "desc")
+    .limit(limit)
+    .execute();
+}
+
 /** Throws: a driver's error that `isTaken` knows, when the number is taken. */
 export async function insertPriceVersion(db: Db, row: PriceVersionRow): Promise<void> {
   await db.insertInto("price_versions").values(row).execute();

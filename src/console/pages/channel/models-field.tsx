@@ -34,7 +34,7 @@ function UnpricedNote({ models }: { readonly models: readonly string[] }) {
         {formatCount(unpriced.length)} 个模型还没有价格，调用会被拒绝（400）：{names}
         {unpriced.length > NAMED ? "等" : null}
         {/* A tab of its own: the form is not lost. */}
-        <Link to="/setting?tab=operation#model-ratio" target="_blank">
+        <Link to="/price?view=unpriced" target="_blank">
           设置价格
         </Link>
       </p>

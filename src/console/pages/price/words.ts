@@ -1,5 +1,6 @@
 // What the console says of a row of a price draft. Pure.
 import type { Tone } from "#console/ui/status-tag.tsx";
+import { type ModelPriceRow, PRICE_VIEWS, type PriceSource, type PriceView } from "#contract/model-price.ts";
 import type { ModelPrice, PriceDraftRow, PriceFlag, PriceFormat } from "#contract/price-list.ts";
 
 export const FORMATS: Readonly<Record<PriceFormat, string>> = {
@@ -48,3 +49,30 @@ function dollars(value: number): string {
 export function weekEffect(rows: readonly PriceDraftRow[]): number {
   return rows.reduce((sum, { quota_before, quota_after }) => sum + quota_after - quota_before, 0);
 }
+
+/** Where a price comes from. */
+export const SOURCES = {
+  built_in: { label: "内置", tone: "info" },
+  option: { label: "手动", tone: "good" },
+  list: { label: "价目表", tone: "good" },
+  name: { label: "同名", tone: "idle" },
+  fallback: { label: "默认倍率", tone: "warn" },
+  none: { label: "没有价格", tone: "bad" },
+} as const satisfies Record<PriceSource, { label: string; tone: Tone }>;
+
+export function sourceHint({ source, version, price_of }: ModelPriceRow): string {
+  if (source === "name") return `按 ${price_of} 的价格`;
+  if (source === "fallback") return "表里没有这个模型，按“未定价模型的倍率”计费";
+  if (source === "none") return "调用会被拒绝";
+  return version === 0 ? "" : `价格版本 ${version}`;
+}
+
+const VIEW_WORDS: Readonly<Record<PriceView, string>> = {
+  "": "所有模型",
+  served: "有渠道的",
+  unpriced: "没有价格的",
+  changed: "与内置不同的",
+  ending: "将停用的",
+};
+
+export const VIEWS = PRICE_VIEWS.map((value) => ({ value, label: VIEW_WORDS[value] }));

@@ -2,12 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { DatePicker } from "antd";
 import dayjs, { type Dayjs } from "dayjs";
-import { useEffect, useMemo, useState } from "react";
-import { useLocation } from "react-router";
+import { useMemo, useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
 import { formatCount } from "#console/base/format.ts";
-import { CALM, matches } from "#console/base/media.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
@@ -20,7 +18,8 @@ import { GroupRenaming } from "./group-renaming.tsx";
 import { KeyForgetting } from "./key-forgetting.tsx";
 import { OptionSection } from "./option-section.tsx";
 import { textsOf } from "./option-values.ts";
-import { type Section, sections } from "./sections.ts";
+import { SectionJump } from "./section-jump.tsx";
+import { isOfModels, sections } from "./sections.ts";
 import { UpdateCheck } from "./update-check.tsx";
 
 const DEFAULT_DAYS = 30;
@@ -64,30 +63,6 @@ function LogClearing() {
   );
 }
 
-/** Shows a section, and brings the keyboard there. */
-function jump(id: string): void {
-  const section = document.getElementById(id);
-  section?.scrollIntoView({ block: "start", behavior: matches(CALM) ? "auto" : "smooth" });
-  section?.focus({ preventScroll: true });
-}
-
-function SectionJump({ sections }: { readonly sections: readonly Section[] }) {
-  const { hash } = useLocation();
-  // A link may name a section, which stands here only when the options have come.
-  useEffect(() => {
-    if (hash !== "") jump(hash.slice(1));
-  }, [hash]);
-  return (
-    <nav className="tg-section-jump" aria-label="本页的设置">
-      {sections.map(({ id, title }) => (
-        <button key={id} type="button" onClick={() => jump(id)}>
-          {title.replace(/^配置 ?/, "")}
-        </button>
-      ))}
-    </nav>
-  );
-}
-
 function SignOnLink() {
   return (
     <SettingSection title="登录服务" lead="用单位的身份平台登录（OpenID Connect、OAuth 2.0）。">
@@ -111,20 +86,32 @@ function AlertLink() {
   );
 }
 
+function PriceLink() {
+  return (
+    <SettingSection title="模型与价格" lead="每个模型的价格、阶梯与停用日期；倍率表与 JSON 也在那里。">
+      <div>
+        <LinkButton to="/price">管理模型与价格</LinkButton>
+      </div>
+    </SettingSection>
+  );
+}
+
 const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };
 
 export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const options = useQuery(optionsQuery);
   const isSuper = isRoot(useUser());
   const stored = useMemo(() => options.data && textsOf(options.data), [options.data]);
+  const shown = sections[tab].filter((section) => !isOfModels(section));
   if (stored === undefined) return <FormState error={options.error} onRetry={() => void options.refetch()} />;
   return (
     <div className="tg-setting-column">
       {tab === "system" && isSuper ? <SignOnLink /> : null}
       {tab === "operation" && isSuper ? <AlertLink /> : null}
-      {tab === "other" ? null : <SectionJump sections={sections[tab]} />}
+      {tab === "operation" ? <PriceLink /> : null}
+      {tab === "other" ? null : <SectionJump sections={shown} />}
       {tab === "other" ? <UpdateCheck repository={stored.get("ReleaseRepository") ?? ""} /> : null}
-      {sections[tab].map((section) => (
+      {shown.map((section) => (
         <OptionSection key={section.id} section={section} stored={stored}>
           {section.id === "log" ? <LogClearing /> : null}
           {section.id === "token" && isSuper ? <KeyForgetting /> : null}

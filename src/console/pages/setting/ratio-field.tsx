@@ -209,7 +209,7 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
         <>
           {tools.isReadOnly ? null : (
             <p>
-              <Link to="/price">从公开的价目表更新价格</Link>
+              <Link to="/price/update">从公开的价目表更新价格</Link>
             </p>
           )}
           <Unpriced ratios={ratios} isReadOnly={tools.isReadOnly} onAdd={add} />

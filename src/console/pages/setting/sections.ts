@@ -363,3 +363,10 @@ const other: readonly Section[] = [
 ];
 
 export const sections: Readonly<Record<OptionTab, readonly Section[]>> = { system, operation, other };
+
+const OF_MODELS = ["model-ratio", "completion-ratio", "cache-ratio", "media-ratio"];
+
+/** Whether a section holds prices of models, which have a page of their own. */
+export function isOfModels({ id }: Section): boolean {
+  return OF_MODELS.includes(id);
+}

@@ -112,7 +112,7 @@ function Draft({ draft, source, onDone }: Compared & { readonly onDone: () => vo
   );
 }
 
-export function PricePage() {
+export function PriceUpdatePage() {
   const [compared, setCompared] = useState<Compared>();
   return (
     <Page title="从价目表更新价格" width="form">

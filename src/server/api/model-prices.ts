@@ -1,0 +1,193 @@
+// Handlers: 模型与价格, a row for each model (requirements X07, X08). A row is saved as a version of the prices, so that it can be taken back.
+
+import { makerOf } from "#contract/model-kinds.ts";
+import {
+  type ModelPriceChange,
+  type ModelPriceRow,
+  type modelPriceApi,
+  PRICE_VIEWS,
+  type PriceView,
+} from "#contract/model-price.ts";
+import { tierName } from "#contract/price-sheet.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { OptionError } from "#server/options.ts";
+import { findNewestPriceVersion } from "#server/store/price-versions.ts";
+import { audit } from "./audit-log.ts";
+import type { Call, Handlers } from "./call.ts";
+import {
+  type ModelPrices,
+  markOf,
+  modelPrices,
+  originsOf,
+  ownTierNames,
+  presentModel,
+} from "./model-price-rows.ts";
+import {
+  columnsOf,
+  PRICE_COLUMNS,
+  type PriceChanges,
+  type PriceRow,
+  priceRowOf,
+  writePrices,
+} from "./price-tables.ts";
+
+export const modelPrice: Handlers<{ modelPrice: typeof modelPriceApi }>["modelPrice"] = {
+  async list(ctx, { query }) {
+    const { p, size, order, desc, keyword, maker } = query;
+    const all = modelPrices(ctx);
+    const view = PRICE_VIEWS.find((name) => name === query.view) ?? "";
+    const words = keyword.toLowerCase().split(/\s+/);
+    const found = all.models.filter((model) => {
+      const text = `${model} ${makerOf(model)}`.toLowerCase();
+      const isNamed = words.every((word) => text.includes(word));
+      return isNamed && (maker === "" || makerOf(model) === maker) && isIn(view, all, model);
+    });
+    const sorted =
+      order === "channels" ? found.toSorted((one, other) => offered(all, one) - offered(all, other)) : found;
+    const rows = desc === true ? sorted.toReversed() : sorted;
+    const facts = { origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit") };
+    return {
+      data: rows
+        .slice(p * size, (p + 1) * size)
+        .map((model, index) => presentModel(all, model, { id: p * size + index + 1, ...facts })),
+      total: rows.length,
+      unpriced: all.models.filter((model) => isIn("unpriced", all, model)).length,
+      makers: makersOf(all.models),
+    };
+  },
+
+  find: (ctx, { query }) => present(ctx, query.model),
+
+  async save(ctx, call) {
+    const { body } = call;
+    const all = modelPrices(ctx);
+    if (/>\d+$/.test(body.model)) throw faults.refused("模型名称不能以“>数字”结尾，阶梯请填在模型里");
+    if (body.mark !== "" && body.mark !== markOf(all, body.model))
+      throw faults.refused("这个模型的价格刚被修改过，请刷新后再编辑");
+    refuseImpossible(body);
+    const changes = changesOf(all, body);
+    const isMoved = body.last_day !== all.lastDayOf(body.model);
+    if (Object.keys(changes).length > 0) await savePrice(ctx, call, { all, changes, isMoved });
+    else if (isMoved) await saveLastDay(ctx, call);
+    return present(ctx, body.model);
+  },
+};
+
+function offered(all: ModelPrices, model: string): number {
+  return all.channelsOf(model).length;
+}
+
+function isIn(view: PriceView, all: ModelPrices, model: string): boolean {
+  if (view === "served") return offered(all, model) > 0;
+  if (view === "unpriced") return offered(all, model) > 0 && isUnpriced(all, model);
+  if (view === "changed") return PRICE_COLUMNS.some((column) => Object.hasOwn(all.own[column], model));
+  return view === "" || all.lastDayOf(model) !== "";
+}
+
+/** That the fallback's ratio stands for it is no price of its own. */
+function isUnpriced(all: ModelPrices, model: string): boolean {
+  const price = all.priceOf(model);
+  return price === undefined || price.isFallback === true;
+}
+
+/** The one with the most models first. */
+function makersOf(models: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const model of models) counts.set(makerOf(model), (counts.get(makerOf(model)) ?? 0) + 1);
+  return [...counts].toSorted(([, one], [, other]) => other - one).map(([maker]) => maker);
+}
+
+async function present(ctx: Context, model: string): Promise<ModelPriceRow> {
+  const facts = { id: 1, origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit") };
+  return presentModel(modelPrices(ctx), model, facts);
+}
+
+/** More than that is a mistake of units (requirements X02). */
+const MOST_RATIO = 5_000;
+
+/** Throws: AppError for prices that no table can hold, or that a slip made. */
+function refuseImpossible({ ratios, tiers, model }: ModelPriceChange): void {
+  if (ratios === null) {
+    if (tiers.length > 0) throw faults.invalid("恢复内置价格时不能同时填写阶梯");
+    return;
+  }
+  if (ratios.model_ratio === "") throw faults.invalid("请填写输入价格", model);
+  if ([ratios, ...tiers].some(({ model_ratio }) => Number(model_ratio) > MOST_RATIO))
+    throw faults.invalid("价格超过每百万 10,000 美元，请检查单位");
+  if (tiers.some(({ model_ratio }) => model_ratio === "")) throw faults.invalid("请填写阶梯的输入价格");
+  const bounds = tiers.map(({ above }) => above);
+  if (new Set(bounds).size !== bounds.length) throw faults.invalid("同一个阶梯出现了两次");
+}
+
+/** What has to be written: only names whose rows become others. */
+function changesOf(all: ModelPrices, { model, ratios, tiers }: ModelPriceChange): PriceChanges {
+  const kept = new Set(tiers.map(({ above }) => tierName(model, above)));
+  const none: Partial<PriceRow> = Object.fromEntries(PRICE_COLUMNS.map((column) => [column, ""]));
+  const rows: (readonly [string, Partial<PriceRow>])[] = [
+    [model, ratios ?? none],
+    ...tiers.map(({ above, ...tier }) => [tierName(model, above), tier] as const),
+    ...ownTierNames(all.own, model)
+      .filter((name) => !kept.has(name))
+      .map((name) => [name, none] as const),
+  ];
+  return Object.fromEntries(
+    rows.flatMap(([name, after]) => {
+      const [own, shown] = [priceRowOf(all.own, name), priceRowOf(all.shown, name)];
+      // A tier that equals the built-in one follows its model unless it has a row of its own.
+      const stands = ratios === null || kept.has(name) ? own : shown;
+      const isSame = PRICE_COLUMNS.every(
+        (column) => !Object.hasOwn(after, column) || isSameRatio(stands[column] ?? "", after[column] ?? ""),
+      );
+      return isSame ? [] : [[name, { before: columnsOf(own, after), after }]];
+    }),
+  );
+}
+
+function isSameRatio(one: string, other: string): boolean {
+  return one === "" || other === "" ? one === other : Number(one) === Number(other);
+}
+
+interface SavedPrice {
+  readonly all: ModelPrices;
+  readonly changes: PriceChanges;
+  readonly isMoved: boolean;
+}
+
+type SaveCall = Call<(typeof modelPriceApi)["save"]>;
+
+async function savePrice(ctx: Context, call: SaveCall, { all, changes, isMoved }: SavedPrice): Promise<void> {
+  const { model, reason, ratios, tiers } = call.body;
+  const newest = await findNewestPriceVersion(ctx.db);
+  await writePrices(ctx, call, {
+    base: newest?.id ?? 0,
+    source: "",
+    listed: 0,
+    reason: reason === "" ? `${ratios === null ? "恢复内置价格" : "修改"}：${model}`.slice(0, 200) : reason,
+    changes,
+    undoes: 0,
+    kept: new Set(tiers.map(({ above }) => tierName(model, above))),
+    told: { detail: { model, ...ratios }, before: priceRowOf(all.shown, model) },
+    ...(isMoved ? { beside: (tx) => writeLastDay(ctx, tx, call) } : {}),
+  });
+}
+
+async function saveLastDay(ctx: Context, call: SaveCall): Promise<void> {
+  try {
+    await ctx.db.transaction().execute((tx) => writeLastDay(ctx, tx, call));
+  } catch (error) {
+    throw error instanceof OptionError ? faults.invalid(error.message) : error;
+  }
+  await ctx.options.announce();
+}
+
+async function writeLastDay(ctx: Context, tx: Context["db"], call: SaveCall): Promise<void> {
+  const { model, last_day } = call.body;
+  const before = ctx.options.get("ModelLastDays");
+  const days = new Map(Object.entries(before));
+  if (last_day === "") days.delete(model);
+  else days.set(model, last_day);
+  await ctx.options.write(tx, "ModelLastDays", JSON.stringify(Object.fromEntries(days)));
+  const detail = { [model]: last_day };
+  await audit(ctx, tx, call, { action: "option.update", target: "ModelLastDays", detail, before });
+}
