@@ -1,9 +1,9 @@
 // The pages of administrators. A bad permission here shows a page whose calls are refused: rights are the server's.
 import {
-  AccountBookOutlined,
   ApiOutlined,
   AuditOutlined,
   CreditCardOutlined,
+  DollarOutlined,
   PayCircleOutlined,
   ReconciliationOutlined,
   TagsOutlined,
@@ -105,7 +105,7 @@ export const adminPages: readonly PageRow[] = [
     title: "模型与价格",
     access: "admin",
     permission: "price.read",
-    menu: { group: "管理", label: "模型与价格", icon: <AccountBookOutlined aria-hidden="true" /> },
+    menu: { group: "管理", label: "模型与价格", icon: <DollarOutlined aria-hidden="true" /> },
     load: async () => (await import("#console/pages/price/models.tsx")).ModelPricesPage,
   },
   { ...OF_PRICE, permission: "option.write", path: "/price/edit", title: "编辑价格", load: loadPriceEdit },
