@@ -103,8 +103,10 @@ export default defineConfig({
             },
             // Over HTTP/1.1 each six files cost a round trip, so what many pages share stands in few. A module that N pages
             // share brings only modules that at least N share: files made by number never need each other in a circle.
+            // Those that guests see; others come with the pages that draw them.
             {
-              name: "icons",
+              name: onlyIf("icons", isOfGuests),
+              debugName: "icons",
               test: /[\\/]node_modules[\\/](@ant-design[\\/](icons|icons-svg|colors|fast-color)|@rc-component[\\/]util)[\\/]/,
             },
             { name: onlyIf("common", isCommon), debugName: "common", minShareCount: 2 },
