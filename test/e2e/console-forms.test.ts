@@ -234,7 +234,10 @@ describe("tokens (requirements B2, B5)", () => {
       .click();
     await page.getByRole("menuitem", { name: "Claude Code（settings.json）" }).click();
     await page.getByText("已复制到剪贴板！").waitFor();
-    const copied: unknown = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    // The sentence may still be that of the copy before.
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+    await expect.poll(clipboard).toContain("{");
+    const copied: unknown = JSON.parse(await clipboard());
     expect(copied).toEqual({
       env: {
         ANTHROPIC_BASE_URL: world.server.url,
