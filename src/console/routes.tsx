@@ -142,6 +142,13 @@ export const consolePages: readonly PageRow[] = [
     load: async () => (await import("./pages/statement/month.tsx")).StatementPage,
   },
   {
+    path: "/invoice",
+    title: "发票",
+    access: "user",
+    parent: "/statement",
+    load: async () => (await import("./pages/invoice/invoices.tsx")).InvoicePage,
+  },
+  {
     path: "/partnerplan",
     title: "推广计划",
     access: "public",

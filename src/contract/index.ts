@@ -11,6 +11,7 @@ import { factorApi, sessionApi, verifyApi } from "./factor.ts";
 import { firstRunApi } from "./first-run.ts";
 import { groupAdminApi } from "./group-admin.ts";
 import { invitationApi } from "./invitation.ts";
+import { invoiceApi } from "./invoice.ts";
 import { keySearchApi } from "./key-search.ts";
 import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
@@ -69,6 +70,7 @@ export const api = {
   payment: paymentApi,
   paymentAdmin: paymentAdminApi,
   payout: payoutApi,
+  invoice: invoiceApi,
   plan: planApi,
   channel: channelApi,
   channelKey: channelKeyApi,

@@ -55,6 +55,7 @@ const TAGS: Readonly<Record<string, string>> = {
   audit: "操作审计",
   receipt: "账单小票",
   statement: "账单",
+  invoice: "发票",
   payout: "提现",
   books: "对账",
   staff: "管理员权限集",

@@ -1,7 +1,11 @@
-// The columns of the tables of statements and payouts, kept equal to the store's types by the compiler.
+// The columns of the tables of statements, payouts and invoices, kept equal to the store's types by the compiler.
 import type { Tables } from "#server/store/tables.ts";
 
-type Columns = { [Table in "statements" | "payouts"]: { [Column in keyof Tables[Table]]: true } };
+type Columns = {
+  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles"]: {
+    [Column in keyof Tables[Table]]: true;
+  };
+};
 
 export const bookColumns: Columns = {
   statements: {
@@ -29,4 +33,20 @@ export const bookColumns: Columns = {
     created_at: true,
     decided_at: true,
   },
+  invoices: {
+    id: true,
+    user_id: true,
+    currency: true,
+    amount_minor: true,
+    profile_sealed: true,
+    state: true,
+    number: true,
+    link: true,
+    note: true,
+    actor_id: true,
+    created_at: true,
+    decided_at: true,
+    reverse_asked_at: true,
+  },
+  invoice_profiles: { user_id: true, profile_sealed: true, updated_at: true },
 };

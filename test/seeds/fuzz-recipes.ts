@@ -12,6 +12,7 @@ import { visit } from "#test/worlds/visitor.ts";
 import { alertRecipes } from "./alert-recipes.ts";
 import { channelKeyRecipes } from "./channel-key-recipes.ts";
 import { factorRecipes } from "./factor-recipes.ts";
+import { invoiceRecipes } from "./invoice-recipes.ts";
 import { keyRecipes } from "./key-recipes.ts";
 import { payoutRecipes } from "./payout-recipes.ts";
 import { planRecipes } from "./plan-recipes.ts";
@@ -180,6 +181,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...factorRecipes(freshUser, set),
   ...priceRecipes(freshName),
   ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
+  ...invoiceRecipes(freshUser),
   ...payoutRecipes(freshUser),
   ...statementRecipes(freshUser, freshName),
   ...staffRecipes,

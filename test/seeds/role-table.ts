@@ -100,6 +100,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/team/:id/take_over
     GET /api/team/:id/log
     GET /api/team/:id/usage
+    GET /api/invoice
+    POST /api/invoice
+    POST /api/invoice/:id/cancel
     GET /api/payout
     POST /api/payout
     POST /api/payout/:id/cancel
@@ -149,6 +152,10 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/user/:id/token/:token/limit
     PUT /api/user/:id/token/:token/limit
     POST /api/token/disable
+    GET /api/invoice_queue
+    POST /api/invoice_queue/:id/issue
+    POST /api/invoice_queue/:id/refuse
+    POST /api/invoice_queue/:id/reverse
     GET /api/payout_queue
     POST /api/payout_queue/export
     POST /api/payout_queue/:id/pay

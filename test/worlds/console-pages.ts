@@ -20,6 +20,7 @@ export const guestPages: readonly string[] = [
   "/pricing",
   "/models",
   "/cheap",
+  "/invoice",
   "/partnerplan",
   "/nowhere",
 ];
@@ -72,6 +73,7 @@ export const adminPages: readonly string[] = [
   "/redemption/edit/1",
   "/payment",
   "/payment?tab=payouts",
+  "/payment?tab=invoices",
   "/payment?tab=instances",
   "/payment/add",
   "/plan",

@@ -109,6 +109,22 @@ export function securityLetter(
   };
 }
 
+/** An invoice was issued, refused or reversed (requirements Y62). */
+export function invoiceLetter(
+  system: string,
+  invoice: { name: string; amount: string; what: string; lines: readonly string[]; url: string },
+): LetterText {
+  const { name, amount, what, lines, url } = invoice;
+  return {
+    subject: `${system} 发票${what}`,
+    paragraphs: [
+      `您好，您申请的发票 ${escapeHtml(name)}（${escapeHtml(amount)}）${what}。`,
+      ...lines.map(escapeHtml),
+      `查看发票：${linkTo(url, url)}`,
+    ],
+  };
+}
+
 /** Four fifths of a budget are spent (requirements L10). `budget` = whose and over which time, `resets` = when it begins anew. */
 export function limitLetter(
   system: string,

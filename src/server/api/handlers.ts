@@ -13,6 +13,7 @@ import { factor } from "./factors.ts";
 import { firstRun } from "./first-run.ts";
 import { groupAdmin } from "./group-admin.ts";
 import { invitation } from "./invitations.ts";
+import { invoice } from "./invoices.ts";
 import { keySearch } from "./key-search.ts";
 import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
@@ -67,6 +68,7 @@ export const handlers = {
   payment,
   paymentAdmin,
   payout,
+  invoice,
   plan,
   partner,
   token,

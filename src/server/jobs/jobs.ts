@@ -5,6 +5,7 @@ import type { Context } from "#server/context.ts";
 import { alertWatch, channelBalances } from "./alert-watch.ts";
 import { channelProbes } from "./channel-probes.ts";
 import { channelTests } from "./channel-tests.ts";
+import { invoices } from "./invoices.ts";
 import type { Job } from "./job.ts";
 import { keyProbes } from "./key-probes.ts";
 import { limitWarnings } from "./limit-warnings.ts";
@@ -31,6 +32,7 @@ export const jobs: readonly Job[] = [
   names,
   paymentQuestions,
   paymentBodies,
+  invoices,
   limitWarnings,
   teamWallets,
   statements,

@@ -7,6 +7,7 @@ import { quotaDisplay } from "#server/money/signup.ts";
 import { listRefunds } from "#server/store/order-refunds.ts";
 import { findOrder, findOrderByTrade, insertEvent, type OrderRow } from "#server/store/orders.ts";
 import type { Tools } from "#server/tools.ts";
+import { judgeReversals } from "./invoices.ts";
 import type { Instance, Payment, Reversal } from "./provider.ts";
 
 export type EvidenceTools = Pick<
@@ -66,6 +67,9 @@ export async function changeOrder(
     },
     display: quotaDisplay(tools.options),
   });
+  // Money went back, or a dispute was won: what was invoiced of it may be too much now, or no more.
+  if (["finish", "claw", "restore"].includes(act.verb))
+    await judgeReversals(tools, { userId, currency: order.currency });
   // A plan began, changed or ended: it lends a group and pays for calls from now on, or no more.
   if (order.plan_sale !== "") await tools.coord.publish("users", String(userId));
   return verdict;

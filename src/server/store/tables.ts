@@ -6,6 +6,7 @@ import type { LimitTables } from "./limit-tables.ts";
 import type { SignOnTables } from "./sign-on-tables.ts";
 import type { AuditTables } from "./tables-audit.ts";
 import type { ChannelTables } from "./tables-channels.ts";
+import type { InvoiceTables } from "./tables-invoices.ts";
 import type { KeyTables } from "./tables-keys.ts";
 import type { NameTables } from "./tables-names.ts";
 import type { PaymentTables } from "./tables-payments.ts";
@@ -316,6 +317,7 @@ export interface Tables
     AuditTables,
     ChannelTables,
     FactorTables,
+    InvoiceTables,
     LimitTables,
     KeyTables,
     NameTables,

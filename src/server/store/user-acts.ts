@@ -5,6 +5,7 @@ import { Role, UserStatus } from "#contract/user.ts";
 import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import { deleteFactorReset } from "./factor-resets.ts";
+import { eraseInvoicesOf } from "./invoices.ts";
 import { holdName } from "./names.ts";
 import { countRows } from "./page.ts";
 import { erasePayoutsOf } from "./payouts.ts";
@@ -76,6 +77,7 @@ export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: nu
   await removeTokensOfUser(tx, seen.id, args.now);
   await leaveTeams(tx, seen.id);
   await erasePayoutsOf(tx, seen.id);
+  await eraseInvoicesOf(tx, seen.id);
   await deleteFactorReset(tx, seen.id);
   return true;
 }

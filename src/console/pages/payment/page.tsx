@@ -8,6 +8,7 @@ import { AddLink } from "#console/ui/row-actions.tsx";
 import { withParams } from "#console/ui/table-state.ts";
 import { Events } from "./events.tsx";
 import { Instances } from "./instances.tsx";
+import { Invoices } from "./invoices.tsx";
 import { Orders } from "./orders.tsx";
 import { Payouts } from "./payouts.tsx";
 
@@ -16,6 +17,7 @@ const TABS = [
   { key: "review", label: "待处理", children: <Orders name="payment-review" isInReview /> },
   { key: "events", label: "异常通知", children: <Events /> },
   { key: "payouts", label: "提现", children: <Payouts /> },
+  { key: "invoices", label: "发票", children: <Invoices /> },
   { key: "instances", label: "支付渠道", children: <Instances /> },
 ];
 
@@ -32,7 +34,7 @@ export function PaymentPage() {
       <Tabs
         activeKey={active ?? "orders"}
         items={TABS}
-        // All five fit on a phone.
+        // All fit on a phone, in Chinese.
         tabBarGutter={wide(24, 16)}
         destroyOnHidden
         onChange={(tab) =>

@@ -59,6 +59,7 @@ export function StatementListPage() {
               onChange={(id) => void navigate(statementPath({ kind: id === 0 ? "own" : "team", id }))}
             />
           )}
+          {whose.kind === "own" ? <LinkButton to="/invoice">发票</LinkButton> : null}
           {data === undefined || data.open_month === "" ? null : (
             <LinkButton to={statementPath(whose, data.open_month)}>本期至今</LinkButton>
           )}

@@ -186,6 +186,11 @@ test("the released migrations are the ones that were released", () => {
         "89b371da0281672d7876da22a820c6602b7a6393bb2b3a0b784bd954c37bade4",
         "2ce9438249f7a07b7bcee7fb48215493fd13dae47ed7524c42bd2b3f74fe9403",
       ],
+      [
+        "0037-invoices",
+        "d987e46ef59dbcaf71bbc7ed4e0f5c016b276d90ca1f253e7df7d0f808c1ab88",
+        "6eee38df196c91ebc3c7e99135531b29eb2b60ea547f40593f96698bfbebef85",
+      ],
     ]
   `);
 });

@@ -32,6 +32,7 @@ import { mailDomains } from "./0030-mail-domains.ts";
 import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
+import { invoices } from "./0037-invoices.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import type { Migration } from "./migration.ts";
@@ -72,4 +73,5 @@ export const MIGRATIONS: readonly Migration[] = [
   factorResets,
   channelProbes,
   serviceAccounts,
+  invoices,
 ];
