@@ -87,6 +87,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "names",
       "payment-questions",
       "payment-bodies",
+      "invoices",
       "limit-warnings",
       "team-wallets",
       "statements",
