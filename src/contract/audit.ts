@@ -2,7 +2,7 @@
 // read it; no call changes it.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { ListBeside, ListQuery, query } from "./wire.ts";
+import { InBlocks, ListBeside, ListQuery, MadeBetween, query } from "./wire.ts";
 
 export const AuditEntry = z.object({
   /** Without gaps, from 1. */
@@ -34,7 +34,7 @@ export const auditApi = {
     permission: "audit.read",
     masks: { address: "log.address.read" },
     summary:
-      "管理操作审计记录，可按操作者、操作、对象与时间（秒，含两端，0 为不限）筛选；verify=true 时另外校验整条哈希链",
+      "管理操作审计记录，可按操作者、操作、对象与时间（秒，含两端，0 为不限）筛选；verify=true 时另外校验整条哈希链；export 时成批返回，用于导出",
     query: ListQuery.omit({ order: true, desc: true }).extend({
       actor_id: query.count,
       /** The actor's name at the time. */
@@ -42,9 +42,9 @@ export const auditApi = {
       /** A whole action, or its head up to a dot. */
       action: query.text,
       target: query.text,
-      start_timestamp: query.count,
-      end_timestamp: query.count,
+      ...MadeBetween,
       verify: query.flag,
+      ...InBlocks,
     }),
     data: z.array(AuditEntry),
     beside: ListBeside.extend({ chain: AuditChain.optional() }),

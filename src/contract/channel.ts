@@ -7,6 +7,7 @@ import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
 import {
   Csv,
   IdParams,
+  InBlocks,
   isMapping,
   ListBeside,
   ListQuery,
@@ -229,14 +230,23 @@ export function modelObject(id: string, owner: string) {
 /** `testing`: a test of all or all disabled channels goes on. Our addition. */
 const ChannelsBeside = ListBeside.extend({ testing: z.boolean().optional() });
 
+/** Which channels are listed: one that serves a group or offers a model; "" and 0 = all. */
+const OfChannels = {
+  status: query.count,
+  type: query.count,
+  group: query.text,
+  model: query.text,
+  ...InBlocks,
+};
+
 export const channelApi = {
   list: endpoint({
     method: "GET",
     path: "/api/channel/",
     level: "admin",
     permission: "channel.read",
-    summary: "渠道列表（不含密钥）",
-    query: ListQuery,
+    summary: "渠道列表（不含密钥），可按状态、类型、分组与模型筛选；export 时成批返回，用于导出",
+    query: ListQuery.extend(OfChannels),
     data: rowsOf(Channel),
     beside: ChannelsBeside,
   }),
@@ -245,8 +255,8 @@ export const channelApi = {
     path: "/api/channel/search",
     level: "admin",
     permission: "channel.read",
-    summary: "按 ID、名称前缀或完整密钥搜索渠道",
-    query: SearchQuery,
+    summary: "按 ID、名称前缀或完整密钥搜索渠道，筛选同上",
+    query: SearchQuery.extend(OfChannels),
     data: rowsOf(Channel),
     beside: ChannelsBeside,
   }),

@@ -5,7 +5,7 @@ import { endpoint } from "./endpoint.ts";
 import { CURRENCIES, minorOf } from "./money.ts";
 import { Order, OrderParams } from "./payment.ts";
 import { paymentProviderNames } from "./payment-provider.ts";
-import { IdParams, ListBeside, Nothing, query, rowsOf } from "./wire.ts";
+import { IdParams, InBlocks, ListBeside, ListQuery, MadeBetween, Nothing, query, rowsOf } from "./wire.ts";
 
 /** Why a genuine payment waits for a person, in words. */
 export const PAYMENT_DOUBTS: Readonly<Record<string, string>> = {
@@ -142,15 +142,16 @@ export const paymentAdminApi = {
     path: "/api/payment/manage",
     level: "admin",
     permission: "money.read",
-    summary: "全部订单；review 只列出待处理的",
-    query: z.object({
-      p: query.page,
-      size: query.size,
+    summary:
+      "全部订单，可按状态、用户、支付渠道与创建时间筛选；review 只列出待处理的；export 时成批返回，用于导出",
+    query: ListQuery.extend({
       keyword: query.text,
       status: query.text,
       user_id: query.count,
       instance_id: query.count,
       review: query.flag,
+      ...MadeBetween,
+      ...InBlocks,
     }),
     data: rowsOf(AdminOrder),
     beside: ListBeside,

@@ -1,7 +1,18 @@
 // Redemption codes (兑换码) as administrators see them (requirements W3.8).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
+import {
+  IdParams,
+  InBlocks,
+  ListBeside,
+  ListQuery,
+  MadeBetween,
+  Nothing,
+  Quota,
+  query,
+  rowsOf,
+  SearchQuery,
+} from "./wire.ts";
 
 export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const;
 
@@ -44,6 +55,9 @@ export const RedemptionUpdate = z.object({
 });
 export type RedemptionUpdate = z.output<typeof RedemptionUpdate>;
 
+/** Which codes are listed; 0 = all. */
+const OfCodes = { status: query.count, used_user_id: query.count, ...MadeBetween, ...InBlocks };
+
 export const redemptionApi = {
   list: endpoint({
     method: "GET",
@@ -51,8 +65,8 @@ export const redemptionApi = {
     level: "admin",
     permission: "redemption.read",
     stepUp: "guarded",
-    summary: "兑换码",
-    query: ListQuery,
+    summary: "兑换码，可按状态、兑换用户与创建时间筛选；export 时成批返回且不含密钥，用于导出",
+    query: ListQuery.extend(OfCodes),
     data: rowsOf(Redemption),
     beside: ListBeside,
   }),
@@ -62,8 +76,8 @@ export const redemptionApi = {
     level: "admin",
     permission: "redemption.read",
     stepUp: "guarded",
-    summary: "按 ID 或名称前缀搜索兑换码",
-    query: SearchQuery,
+    summary: "按 ID 或名称前缀搜索兑换码，筛选同上",
+    query: SearchQuery.extend(OfCodes),
     data: rowsOf(Redemption),
     beside: ListBeside,
   }),

@@ -5,9 +5,11 @@ import { GroupName, GroupOrder, UsableGroup } from "./group.ts";
 import { isOneLine } from "./name.ts";
 import {
   IdParams,
+  InBlocks,
   ListBeside,
   ListQuery,
   lenient,
+  MadeBetween,
   Nothing,
   Quota,
   query,
@@ -169,8 +171,14 @@ export const TokenUpdate = z.object({
 });
 export type TokenUpdate = z.output<typeof TokenUpdate>;
 
-/** Of lists: one tag; absent = all. */
-const OfTag = { tag: query.text };
+/** Which tokens are listed: one tag, a status as it is shown, and of which team; "" and 0 = all, and one's own. */
+const OfTokens = {
+  tag: query.text,
+  status: query.count,
+  ...MadeBetween,
+  team_id: query.count,
+  ...InBlocks,
+};
 
 const DAY_SEC = 86_400;
 
@@ -196,8 +204,9 @@ export const tokenApi = {
     method: "GET",
     path: "/api/token/",
     level: "user",
-    summary: "我的令牌；tag 时只列有该标签的，带 team_id 时为该团队的令牌，不含他人的密钥",
-    query: ListQuery.extend({ ...OfTag, team_id: query.count }),
+    summary:
+      "我的令牌；tag 时只列有该标签的，带 team_id 时为该团队的令牌，不含他人的密钥；export 时成批返回且不含密钥，用于导出",
+    query: ListQuery.extend(OfTokens),
     data: rowsOf(Token),
     beside: ListBeside,
   }),
@@ -206,7 +215,7 @@ export const tokenApi = {
     path: "/api/token/search",
     level: "user",
     summary: "按名称前缀搜索我的或团队的令牌",
-    query: SearchQuery.extend({ ...OfTag, team_id: query.count }),
+    query: SearchQuery.extend(OfTokens),
     data: rowsOf(Token),
     beside: ListBeside,
   }),

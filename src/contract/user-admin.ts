@@ -4,7 +4,18 @@ import { endpoint } from "./endpoint.ts";
 import { DisplayName, Username } from "./name.ts";
 import { Yuan } from "./partner.ts";
 import { EditedName, Password, User } from "./user.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, rowsOf, SearchQuery } from "./wire.ts";
+import {
+  IdParams,
+  InBlocks,
+  ListBeside,
+  ListQuery,
+  MadeBetween,
+  Nothing,
+  Quota,
+  query,
+  rowsOf,
+  SearchQuery,
+} from "./wire.ts";
 
 const Amount = Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER);
 
@@ -55,14 +66,17 @@ export const UserUpdate = z.object({
 });
 export type UserUpdate = z.output<typeof UserUpdate>;
 
+/** Which users are listed; 0 and "" = all. */
+const OfUsers = { status: query.count, role: query.count, group: query.text, ...MadeBetween, ...InBlocks };
+
 export const userAdminApi = {
   list: endpoint({
     method: "GET",
     path: "/api/user/",
     level: "admin",
     permission: "user.read",
-    summary: "用户",
-    query: ListQuery,
+    summary: "用户，可按状态、角色、分组与注册时间筛选；export 时成批返回，用于导出",
+    query: ListQuery.extend(OfUsers),
     data: rowsOf(User),
     beside: ListBeside,
   }),
@@ -71,8 +85,8 @@ export const userAdminApi = {
     path: "/api/user/search",
     level: "admin",
     permission: "user.read",
-    summary: "按 ID，或用户名、显示名称、邮箱的前缀搜索用户",
-    query: SearchQuery,
+    summary: "按 ID，或用户名、显示名称、邮箱的前缀搜索用户，筛选同上",
+    query: SearchQuery.extend(OfUsers),
     data: rowsOf(User),
     beside: ListBeside,
   }),

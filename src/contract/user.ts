@@ -31,6 +31,8 @@ export const User = z.object({
   invite_commission_balance: z.string().default("0"),
   /** An administrator's set of permissions; 0 = none, and then everything that administrators may. */
   staff_set_id: z.int().default(0),
+  /** When the account was made. Seconds; 0 = other servers of the family do not say. */
+  created_at: z.int().default(0),
   /** zh or en, as the user chose; "" = what the browser prefers. Other servers of the family do not say. */
   language: z.string().default(""),
   /** Of the signed-in user: what an administrator may do. Other servers of the family do not say. */

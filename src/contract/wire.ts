@@ -82,6 +82,15 @@ export const ListQuery = z.object({
 /** Query of every search: like a list, with a keyword. */
 export const SearchQuery = ListQuery.extend({ keyword: query.text });
 
+/** Of a list: when its rows were made. Seconds, both included; 0 = open. */
+export const MadeBetween = { start_timestamp: query.count, end_timestamp: query.count };
+
+/**
+ * Of a list: the rows for a file, in blocks of 1,000 by falling ids, without secrets; `before` = the last id of the block before, 0 = the
+ * first block, which alone says how many there are (requirements Y60). Page and order count for nothing then.
+ */
+export const InBlocks = { export: query.flag, before: query.count };
+
 /** Our addition beside `data` of every list: rows in all, for paging. */
 export const ListBeside = z.object({ total: z.int().min(0).optional() });
 

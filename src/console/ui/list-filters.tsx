@@ -3,7 +3,7 @@
 import { FilterOutlined, SearchOutlined } from "@ant-design/icons";
 import { Button, DatePicker, Input, Select, Tag } from "antd";
 import dayjs from "dayjs";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { useSearchParams } from "react-router";
 import { formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
@@ -28,6 +28,8 @@ export type FilterField =
       /** Pixels. */
       readonly width: number;
       readonly isSearchable?: boolean;
+      /** The server takes a number. */
+      readonly isNumber?: boolean;
     }
   | {
       readonly kind: "text";
@@ -236,9 +238,12 @@ export function ListFilters(props: ListFiltersProps) {
               onDraft={onDraft}
             />
           ))}
-          <Button type="primary" htmlType="submit" icon={<SearchOutlined aria-hidden="true" />}>
-            查询
-          </Button>
+          {/* A choice counts at once. */}
+          {fields.some(({ kind }) => kind === "text") ? (
+            <Button type="primary" htmlType="submit" icon={<SearchOutlined aria-hidden="true" />}>
+              查询
+            </Button>
+          ) : null}
         </form>
       )}
       <Chips {...props} />
@@ -251,6 +256,34 @@ export interface AddressFilters {
   readonly change: (values: FilterValues) => void;
   readonly isFiltered: boolean;
   readonly clear: () => void;
+  /** What the server is asked; nothing of what is not filtered. */
+  readonly filter: Readonly<Record<string, string | number>>;
+}
+
+/** Filters as the query of a list has them: its window is of `start_timestamp` and `end_timestamp`, and numbers are numbers. */
+export function filterQuery(
+  fields: readonly FilterField[],
+  values: FilterValues,
+): Readonly<Record<string, string | number>> {
+  const asked = fields.flatMap((field): (readonly [string, string | number])[] => {
+    if (field.kind === "range")
+      return [
+        ["start_timestamp", wholeIn(values["start"])],
+        ["end_timestamp", wholeIn(values["end"])],
+      ];
+    const value = values[field.name] ?? "";
+    return [[field.name, field.isNumber === true ? wholeIn(value) : value]];
+  });
+  return Object.fromEntries(asked.filter(([, value]) => value !== "" && value !== 0));
+}
+
+/** What stands where a list has no rows: nothing is there yet, or the filters leave nothing. */
+export function emptyOf(
+  { isFiltered, clear }: Pick<AddressFilters, "isFiltered" | "clear">,
+  empty: { readonly text: string; readonly action?: ReactNode },
+) {
+  if (!isFiltered) return empty;
+  return { text: "没有符合筛选条件的记录。", action: <Button onClick={clear}>清除筛选</Button> };
 }
 
 /** The filters that the address holds. Changing them starts at the first page. */
@@ -263,5 +296,6 @@ export function useAddressFilters(fields: readonly FilterField[]): AddressFilter
     setParams((current) => withParams(current, { ...trimmed, page: "" }));
   };
   const isFiltered = Object.values(values).some((value) => value !== "");
-  return { values, change, isFiltered, clear: () => change(none) };
+  const filter = filterQuery(fields, values);
+  return { values, change, isFiltered, clear: () => change(none), filter };
 }

@@ -4,17 +4,19 @@ import { CloseOutlined } from "@ant-design/icons";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
 import { type ReactNode, useState } from "react";
-import { type CallInput, type Query, query } from "#console/base/call.ts";
+import { type CallInput, call, type Query, query } from "#console/base/call.ts";
+import { type CsvColumn, fetchBlocks, MAX_BLOCK_ROWS } from "#console/base/export.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { shownRows } from "#console/base/rows.ts";
 import { may, useUser } from "#console/base/session.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { CardList } from "./card-list.tsx";
+import { ExportButton } from "./export-button.tsx";
 import { RowTable } from "./row-table.tsx";
-import type { RowView } from "./row-view.ts";
+import type { Column, RowView } from "./row-view.ts";
 import type { SortName } from "./sort-choice.tsx";
 import { TableFooter } from "./table-footer.tsx";
-import { type ListInput, useTableState } from "./table-state.ts";
+import { type Hideable, type ListInput, useTableState } from "./table-state.ts";
 import { EmptyState, ErrorState } from "./table-states.tsx";
 import { type SearchDraft, TableToolbar } from "./table-toolbar.tsx";
 import "./resource-table.css";
@@ -47,16 +49,39 @@ export interface ListAnswer<Row> {
   readonly total?: number | undefined;
 }
 
-/** Loads a list: the whole one, or what was searched for. */
-export function listOf<L extends Endpoint, S extends Endpoint>(api: {
+interface ListApi<L extends Endpoint, S extends Endpoint> {
   readonly list: L;
   readonly search: S;
-}) {
+}
+
+/** What a list is asked for besides its page; the contract says which fields it has. */
+type Filter = Readonly<Record<string, string | number | boolean>>;
+
+/** Loads a list: the whole one, or what was searched for. */
+export function listOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S>, filter: Filter = {}) {
   return ({ keyword, ...page }: ListInput) =>
     // The queries of all lists have these fields (contract: ListQuery).
     keyword === ""
-      ? query(api.list, { query: page } as unknown as CallInput<L>)
-      : query(api.search, { query: { ...page, keyword } } as unknown as CallInput<S>);
+      ? query(api.list, { query: { ...filter, ...page } } as unknown as CallInput<L>)
+      : query(api.search, { query: { ...filter, ...page, keyword } } as unknown as CallInput<S>);
+}
+
+/** Reads the same list for a file (contract: InBlocks). */
+export function blocksOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S>, filter: Filter) {
+  return (keyword: string, before: number, signal: AbortSignal) => {
+    const block = { ...filter, export: true, before };
+    return keyword === ""
+      ? call(api.list, { query: block } as unknown as CallInput<L>, signal)
+      : call(api.search, { query: { ...block, keyword } } as unknown as CallInput<S>, signal);
+  };
+}
+
+/** A list as a CSV file. */
+export interface ListFile<Row> {
+  /** Begin of the file's name. */
+  readonly name: string;
+  readonly columns: readonly CsvColumn<Row>[];
+  readonly block: (keyword: string, before: number, signal: AbortSignal) => Promise<ListAnswer<Row>>;
 }
 
 export interface ResourceTableProps<Row extends { readonly id: number }>
@@ -69,6 +94,8 @@ export interface ResourceTableProps<Row extends { readonly id: number }>
   readonly searchHint?: string;
   /** Text put into the search box from outside (clipboard fallback, requirements B8). */
   readonly searchDraft?: SearchDraft | undefined;
+  /** Present = what is filtered and searched for can be saved. */
+  readonly file?: ListFile<Row>;
   /** Filters at the left of the toolbar. */
   readonly filters?: ReactNode;
   /** What rows can be sorted by that is no column of its own. */
@@ -80,9 +107,33 @@ export interface ResourceTableProps<Row extends { readonly id: number }>
   readonly bulk?: (rows: readonly Row[], clear: () => void) => ReactNode;
 }
 
+function FileButton<Row extends { readonly id: number }>({
+  file: { block, ...file },
+  keyword,
+}: {
+  readonly file: ListFile<Row>;
+  readonly keyword: string;
+}) {
+  return (
+    <ExportButton<Row>
+      {...file}
+      isSmall
+      most={MAX_BLOCK_ROWS}
+      read={({ signal, onProgress }) => fetchBlocks((before) => block(keyword, before, signal), onProgress)}
+    />
+  );
+}
+
+function hideable(columns: readonly Pick<Column<never>, "key" | "isFixed" | "isHiddenAtFirst">[]): Hideable {
+  const keys = (some: typeof columns) => some.map(({ key }) => key);
+  return {
+    free: keys(columns.filter(({ isFixed }) => isFixed !== true)),
+    hiddenAtFirst: keys(columns.filter(({ isHiddenAtFirst }) => isHiddenAtFirst === true)),
+  };
+}
+
 export function ResourceTable<Row extends { readonly id: number }>(props: ResourceTableProps<Row>) {
-  const hiddenAtFirst = props.columns.filter((column) => column.isHiddenAtFirst).map((column) => column.key);
-  const state = useTableState(props.name, hiddenAtFirst);
+  const state = useTableState(props.name, hideable(props.columns));
   const isNarrow = useMedia(NARROW);
   const client = useQueryClient();
   const user = useUser();
@@ -132,6 +183,9 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
         searchHint={props.searchHint}
         searchDraft={props.searchDraft}
         onSearch={search}
+        file={
+          props.file === undefined ? null : <FileButton file={props.file} keyword={state.input.keyword} />
+        }
         onRefresh={() => void answer.refetch()}
       />
       {body()}

@@ -1,4 +1,5 @@
-// The state of a list: page, sorting and search are in the URL, page size and hidden columns in local storage.
+// The state of a list: page, sorting, search, and what was chosen of page size and columns are in the URL; the last two are remembered in
+// local storage as well.
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { readStored, type TableLook, writeStored } from "#console/base/storage.ts";
@@ -75,10 +76,59 @@ function useLook(
   return [look, remember];
 }
 
-/** State of the list called `table`. A change of anything but the page starts at the first page again. */
-export function useTableState(table: string, hiddenAtFirst: readonly string[] = []): TableState {
+/** How many rows and which columns an address asks for; what it does not say, or says of nothing here, is undefined. */
+export function lookIn(params: URLSearchParams, free: readonly string[]): Partial<TableLook> {
+  const size = SIZES.find((offered) => String(offered) === params.get("size"));
+  const shown = params.get("columns")?.split(",");
+  return {
+    ...(size === undefined ? {} : { size }),
+    ...(shown === undefined ? {} : { hidden: free.filter((key) => !shown.includes(key)) }),
+  };
+}
+
+/** The columns as an address tells them. */
+function shownText(free: readonly string[], hidden: readonly string[]): string {
+  // Where all are hidden the name still stands there: without, an address says nothing of columns.
+  return free.filter((key) => !hidden.includes(key)).join(",") || "none";
+}
+
+/** The columns of a list that can be hidden, and those that are until the user asks for them. */
+export interface Hideable {
+  readonly free: readonly string[];
+  readonly hiddenAtFirst: readonly string[];
+}
+
+/** The address of a list as it is seen now, page size and columns as well, for others and for later: it starts at the first page. */
+export function viewAddress(href: string, state: TableState, free: readonly string[]): string {
+  const address = new URL(href);
+  address.search = withParams(address.searchParams, {
+    page: "",
+    size: String(state.input.size),
+    columns: shownText(free, state.hidden),
+  }).toString();
+  return address.href;
+}
+
+/**
+ * State of the list called `table`. A change of anything but the page starts at the first page again. Page size and columns are those of the
+ * address, else those that this browser remembers.
+ */
+export function useTableState(table: string, { free, hiddenAtFirst }: Hideable): TableState {
   const [params, setParams] = useSearchParams();
-  const [look, setLook] = useLook(table, hiddenAtFirst);
+  const [stored, setStored] = useLook(table, hiddenAtFirst);
+  // What was chosen shows at once; the address follows in its time, and counts when it changes.
+  const [chosen, setChosen] = useState<Partial<TableLook>>({});
+  const said = `${params.get("size")} ${params.get("columns")}`;
+  const [heard, setHeard] = useState(said);
+  if (said !== heard) {
+    setHeard(said);
+    setChosen({});
+  }
+  const look = { ...stored, ...lookIn(params, free), ...chosen };
+  const choose = (change: Partial<TableLook>) => {
+    setStored({ ...stored, ...change });
+    setChosen({ ...chosen, ...change });
+  };
   const [secretKeyword, setSecretKeyword] = useState("");
   const write = (changes: Record<string, string>) =>
     setParams((current) => withParams(current, changes), { replace: true });
@@ -88,8 +138,8 @@ export function useTableState(table: string, hiddenAtFirst: readonly string[] = 
     hidden: look.hidden,
     setPage: (page) => write({ page: page === 0 ? "" : String(page + 1) }),
     setSize: (size) => {
-      setLook({ ...look, size });
-      write({ page: "" });
+      choose({ size });
+      write({ page: "", size: String(size) });
     },
     setSort: (sort) => write({ page: "", order: sort?.order ?? "", desc: sort?.desc === true ? "true" : "" }),
     setKeyword: (text) => {
@@ -98,6 +148,9 @@ export function useTableState(table: string, hiddenAtFirst: readonly string[] = 
       setSecretKeyword(isSecret ? keyword : "");
       write({ page: "", keyword: isSecret ? "" : keyword });
     },
-    setHidden: (hidden) => setLook({ ...look, hidden: [...hidden] }),
+    setHidden: (hidden) => {
+      choose({ hidden: [...hidden] });
+      write({ columns: shownText(free, hidden) });
+    },
   };
 }

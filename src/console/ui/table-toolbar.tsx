@@ -1,12 +1,13 @@
 // The row above a list: filters or search at the left, refresh and the choice of columns at the right.
-import { ReloadOutlined, SearchOutlined, SettingOutlined } from "@ant-design/icons";
+import { LinkOutlined, ReloadOutlined, SearchOutlined, SettingOutlined } from "@ant-design/icons";
 import { Button, Checkbox, Input, Popover } from "antd";
 import { type ReactNode, useEffect, useState } from "react";
+import { copyText } from "#console/base/clipboard.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { clearable } from "./clearable.tsx";
 import { usePopoverFocus } from "./popup-focus.ts";
 import { SortChoice, type SortName } from "./sort-choice.tsx";
-import type { TableState } from "./table-state.ts";
+import { type TableState, viewAddress } from "./table-state.ts";
 import { Tooltip } from "./tooltip.tsx";
 
 interface ColumnName extends SortName {
@@ -28,6 +29,8 @@ export interface TableToolbarProps {
   readonly searchDraft?: SearchDraft | undefined;
   readonly onSearch: (text: string) => void;
   readonly onRefresh: () => void;
+  /** Saves the list as a file. */
+  readonly file?: ReactNode;
 }
 
 interface SearchBoxProps {
@@ -90,6 +93,27 @@ function ColumnChoice({
   );
 }
 
+/** Copies the address of the list as it is seen now. */
+function ViewLink({
+  state,
+  columns,
+}: {
+  readonly state: TableState;
+  readonly columns: readonly ColumnName[];
+}) {
+  const free = columns.filter((column) => column.isFixed !== true).map(({ key }) => key);
+  const copy = () => copyText(viewAddress(globalThis.location.href, state, free), "已复制当前视图的链接");
+  return (
+    <Tooltip title="复制当前视图的链接：筛选、排序、显示的列与每页条数">
+      <Button
+        icon={<LinkOutlined aria-hidden="true" />}
+        aria-label="复制当前视图的链接"
+        onClick={() => void copy()}
+      />
+    </Tooltip>
+  );
+}
+
 export function TableToolbar(props: TableToolbarProps) {
   const { state, searchHint } = props;
   const isNarrow = useMedia(NARROW);
@@ -115,7 +139,13 @@ export function TableToolbar(props: TableToolbarProps) {
         <Tooltip title="刷新">
           <Button icon={<ReloadOutlined aria-hidden="true" />} aria-label="刷新" onClick={props.onRefresh} />
         </Tooltip>
-        {isNarrow ? null : <ColumnChoice state={state} columns={props.columns} />}
+        {props.file}
+        {isNarrow ? null : (
+          <>
+            <ViewLink state={state} columns={props.columns} />
+            <ColumnChoice state={state} columns={props.columns} />
+          </>
+        )}
       </div>
     </div>
   );

@@ -2,6 +2,8 @@
 import type { auditApi } from "#contract/audit.ts";
 import { countAudit, listAudit, verifyAudit } from "#server/store/audit.ts";
 import type { Handlers } from "./call.ts";
+import { totalBeside } from "./list-query.ts";
+import { sortedPage } from "./page.ts";
 
 export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
   async list({ db }, { query }) {
@@ -13,10 +15,10 @@ export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
       start: query.start_timestamp,
       end: query.end_timestamp,
     };
-    const data = await listAudit(db, filter, { page: query.p, size: query.size });
-    const total = await countAudit(db, filter);
-    if (!query.verify) return { data, total };
+    const data = await listAudit(db, filter, sortedPage({ ...query, order: "" }));
+    const total = await totalBeside(query, () => countAudit(db, filter));
+    if (!query.verify) return { data, ...total };
     const { checked, brokenId } = await verifyAudit(db);
-    return { data, total, chain: { checked, broken_id: brokenId } };
+    return { data, ...total, chain: { checked, broken_id: brokenId } };
   },
 };

@@ -8,6 +8,7 @@ import {
 } from "#contract/channel.ts";
 import { KeyMode } from "#contract/channel-key.ts";
 import { type ChannelTimeName, NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
+import type { InputOf } from "#contract/endpoint.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
@@ -21,6 +22,7 @@ import { copyKeys } from "#server/store/channel-keys.ts";
 import { copyChannelLimits, findChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
 import {
   type ChannelChange,
+  type ChannelFilter,
   type ChannelRow,
   countChannels,
   findChannel,
@@ -36,6 +38,7 @@ import type { Handlers } from "./call.ts";
 import { previewRewrite } from "./channel-rewrite.ts";
 import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
+import { totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { unpricedModels } from "./unpriced-models.ts";
 
@@ -52,19 +55,10 @@ const UNTRIED = {
 } as const;
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
-  async list(ctx, { query }) {
-    // Read before the rows: when the tests have ended by then, the rows hold their results.
-    const testing = await areChannelsTested(ctx);
-    const rows = await listChannels(ctx.db, sortedPage(query));
-    return { data: await presentAll(ctx, rows), total: await countChannels(ctx.db, {}), testing };
-  },
+  list: (ctx, { query }) => showPage(ctx, query, {}),
 
-  async search(ctx, { query }) {
-    const testing = await areChannelsTested(ctx);
-    const filter = { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) };
-    const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
-    return { data: await presentAll(ctx, rows), total: await countChannels(ctx.db, filter), testing };
-  },
+  search: (ctx, { query }) =>
+    showPage(ctx, query, { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) }),
 
   models() {
     const owners = providers.flatMap((row) =>
@@ -215,6 +209,20 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
 
   previewRewrite,
 };
+
+async function showPage(
+  ctx: Context,
+  query: InputOf<typeof channelApi.list>["query"],
+  search: Pick<ChannelFilter, "keyword" | "keyHash">,
+) {
+  // Read before the rows: when the tests have ended by then, the rows hold their results.
+  const testing = await areChannelsTested(ctx);
+  const { status, type, group, model } = query;
+  const filter = { ...search, status, type, group, model };
+  const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
+  const data = await presentAll(ctx, rows);
+  return { data, ...(await totalBeside(query, () => countChannels(ctx.db, filter))), testing };
+}
 
 async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
   const row = await findChannel(ctx.db, id);

@@ -38,6 +38,8 @@ import {
 } from "#server/store/payment-instances.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { madeOf, totalBeside } from "./list-query.ts";
+import { sortedPage } from "./page.ts";
 import { isWaiting, type Labels, labelsOf, presentOrder } from "./payment.ts";
 
 export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["paymentAdmin"] = {
@@ -95,10 +97,12 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
       status: query.status,
       isInReview: query.review,
       keyword: query.keyword,
+      ...madeOf(query),
     };
     const labels = await labelsOf(ctx);
-    const rows = await listOrders(ctx.db, filter, { page: query.p, size: query.size });
-    return { data: rows.map((row) => presentAdmin(row, labels)), total: await countOrders(ctx.db, filter) };
+    const rows = await listOrders(ctx.db, filter, sortedPage(query));
+    const data = rows.map((row) => presentAdmin(row, labels));
+    return { data, ...(await totalBeside(query, () => countOrders(ctx.db, filter))) };
   },
 
   async detail(ctx, { params }) {

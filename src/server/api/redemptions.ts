@@ -26,6 +26,7 @@ import {
 } from "#server/store/redemptions.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
+import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 
 /** What a code is sealed for. */
@@ -100,15 +101,15 @@ async function showPage(
   call: Call<typeof redemptionApi.list | typeof redemptionApi.search>,
   keyword: string,
 ) {
-  const rows = await listRedemptions(ctx.db, { keyword, ...sortedPage(call.query) });
-  const shown = await ctx.reveals.open(
-    call,
-    "redemption",
-    rows.map((row) => row.id),
-  );
+  const { query } = call;
+  const filter = { keyword, status: query.status, usedUserId: query.used_user_id, ...madeOf(query) };
+  const rows = await listRedemptions(ctx.db, { ...filter, ...sortedPage(query) });
+  const ids = rows.map((row) => row.id);
+  // A file has no codes: nothing is opened for it.
+  const shown = query.export ? new Set<number>() : await ctx.reveals.open(call, "redemption", ids);
   return {
     data: rows.map((row) => present(ctx, row, shown)),
-    total: await countRedemptions(ctx.db, keyword),
+    ...(await totalBeside(query, () => countRedemptions(ctx.db, filter))),
   };
 }
 

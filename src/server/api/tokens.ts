@@ -22,6 +22,7 @@ import {
 } from "#server/store/tokens.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
+import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { openGroups, refuseGroups } from "./token-groups.ts";
 import { forgetAll, justRotated, rotate } from "./token-keys.ts";
@@ -151,11 +152,15 @@ async function showPage(
     query.team_id === 0
       ? undefined
       : await enterTeam(ctx, { actor, params: { id: query.team_id } }, { right: "token" });
-  const filter = { ...whose(actor, team), prefix, tag: query.tag };
+  const { tag, status } = query;
+  const shown = status === 0 ? undefined : { status, nowSec: ctx.clock.seconds() };
+  const filter = { ...whose(actor, team), prefix, tag, shown, ...madeOf(query) };
   const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(query, DOWNWARDS) });
-  const shown = await ctx.reveals.open(call, "token", openable(actor, rows));
-  const data = await present(ctx, rows, opened(ctx, shown), team);
-  return { data, total: await countTokens(ctx.db, filter) };
+  // A file has no keys: nothing is opened for it.
+  const ids = query.export ? [] : openable(actor, rows);
+  const keys = query.export ? new Set<number>() : await ctx.reveals.open(call, "token", ids);
+  const data = await present(ctx, rows, opened(ctx, keys), team);
+  return { data, ...(await totalBeside(query, () => countTokens(ctx.db, filter))) };
 }
 
 /** Which tokens an actor is shown: of a team all, where his role may see those of others. */

@@ -11,7 +11,6 @@ import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { hashPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
-import type { SortedPage } from "#server/store/page.ts";
 import {
   countUsers,
   findUserById,
@@ -21,7 +20,8 @@ import {
   type UserRow,
 } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
-import type { Handlers } from "./call.ts";
+import type { Call, Handlers } from "./call.ts";
+import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { amountChanges, changedFields, describeEdit, pay } from "./user-amounts.ts";
 import { aboutUser, profileChange } from "./user-change.ts";
@@ -30,9 +30,9 @@ import { blankUser, presentUser } from "./users.ts";
 const DOWNWARDS = ["quota", "used_quota", "request_count"];
 
 export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"] = {
-  list: (ctx, { query }) => listPage(ctx, sortedPage(query, DOWNWARDS), ""),
+  list: (ctx, { query }) => listPage(ctx, query, ""),
 
-  search: (ctx, { query }) => listPage(ctx, sortedPage(query, DOWNWARDS), query.keyword),
+  search: (ctx, { query }) => listPage(ctx, query, query.keyword),
 
   async get(ctx, { actor, params }) {
     return presentUser(subject(actor, await findUserById(ctx.db, params.id)));
@@ -115,12 +115,14 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
   },
 };
 
-async function listPage(ctx: Context, page: SortedPage, keyword: string) {
-  const filter = { keyword, exceptStatus: UserStatus.deleted };
+async function listPage(ctx: Context, query: Call<typeof userAdminApi.list>["query"], keyword: string) {
+  const { status, role, group } = query;
+  const filter = { keyword, exceptStatus: UserStatus.deleted, status, role, group, ...madeOf(query) };
+  const page = sortedPage(query, DOWNWARDS);
   // The one column whose name on the wire is another: yuan there, millionths in the row.
   const order = page.order === "invite_commission_balance" ? "invite_commission_micro" : page.order;
   const rows = await listUsers(ctx.db, { ...filter, ...page, order });
-  return { data: rows.map(presentUser), total: await countUsers(ctx.db, filter) };
+  return { data: rows.map(presentUser), ...(await totalBeside(query, () => countUsers(ctx.db, filter))) };
 }
 
 /** The user an actor wants to act on. Throws: when there is none; denied, when the user's rank is not lower. */

@@ -44,6 +44,7 @@ export const blankUser: User = {
   inviter_id: 0,
   invite_commission_balance: "0",
   staff_set_id: 0,
+  created_at: 0,
   language: "",
 };
 

@@ -4,7 +4,7 @@ import { type Selectable, sql } from "kysely";
 import type { AuditAction } from "#contract/audit-actions.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
-import { countRows, type Page, pageOf } from "./page.ts";
+import { countRows, pageOf, type SortedPage } from "./page.ts";
 import type { AuditTable } from "./tables-audit.ts";
 
 export type AuditRow = Selectable<AuditTable>;
@@ -106,7 +106,7 @@ function filtered(db: Db, { actorId, actorName, action, target, start, end }: Au
 }
 
 /** A page of the trail, newest first. */
-export function listAudit(db: Db, filter: AuditFilter, page: Page): Promise<AuditRow[]> {
+export function listAudit(db: Db, filter: AuditFilter, page: SortedPage): Promise<AuditRow[]> {
   return pageOf(filtered(db, filter).select(COLUMNS), page, []).execute();
 }
 

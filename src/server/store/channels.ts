@@ -4,7 +4,7 @@ import type { Insertable, Selectable, Updateable } from "kysely";
 import { ChannelStatus } from "#contract/channel.ts";
 import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
-import { countRows, idOf, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
+import { countRows, hasName, idOf, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
 import type { ChannelsTable } from "./tables-channels.ts";
 
 /** A channel without its key; its proxy is sealed. */
@@ -197,11 +197,20 @@ export interface ChannelFilter {
   readonly keyword?: string | undefined;
   /** Keyed hash of the keyword, which may be a whole key (requirements J8). */
   readonly keyHash?: string | undefined;
+  /** 0 and "" = any. */
+  readonly status?: number | undefined;
+  readonly type?: number | undefined;
+  readonly group?: string | undefined;
+  readonly model?: string | undefined;
 }
 
 function filtered(db: Db, filter: ChannelFilter) {
   const keyword = keywordOf(filter.keyword);
-  const query = living(db);
+  let query = living(db);
+  if (filter.status) query = query.where("status", "=", filter.status);
+  if (filter.type) query = query.where("type", "=", filter.type);
+  if (filter.group) query = query.where(hasName(db, "group", filter.group));
+  if (filter.model) query = query.where(hasName(db, "models", filter.model));
   if (keyword === "") return query;
   return query.where((where) =>
     where.or([

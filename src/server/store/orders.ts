@@ -1,7 +1,7 @@
 // Orders and what was heard about them. What brings or takes quota is written by `money` only; every change of state here is conditional.
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
-import { bounds, type Page } from "./page.ts";
+import { bounds, countRows, type Made, madeBetween, type Page, pageOf, type SortedPage } from "./page.ts";
 import type { OrderStatus, OrdersTable, PaymentEventsTable } from "./tables-payments.ts";
 
 export type OrderRow = Selectable<OrdersTable>;
@@ -40,7 +40,7 @@ export function listOpenOrders(db: Db, userId: number): Promise<OrderRow[]> {
     .execute();
 }
 
-export interface OrderFilter {
+export interface OrderFilter extends Made {
   /** 0 = of anybody. */
   readonly userId?: number;
   readonly instanceId?: number;
@@ -52,7 +52,7 @@ export interface OrderFilter {
 }
 
 function filtered(db: Db, filter: OrderFilter) {
-  let query = db.selectFrom("orders");
+  let query = madeBetween(db.selectFrom("orders"), "created_at", filter);
   if (filter.userId) query = query.where("user_id", "=", filter.userId);
   if (filter.instanceId) query = query.where("instance_id", "=", filter.instanceId);
   // A text that is no status finds nothing.
@@ -66,14 +66,21 @@ function filtered(db: Db, filter: OrderFilter) {
   return query;
 }
 
-export function listOrders(db: Db, filter: OrderFilter, page: Page): Promise<OrderRow[]> {
-  const { limit, offset } = bounds(page);
-  return filtered(db, filter).selectAll().orderBy("id", "desc").limit(limit).offset(offset).execute();
+/** Columns a list of orders can be sorted by. */
+const SORT_COLUMNS = [
+  "user_id",
+  "amount_minor",
+  "quota",
+  "created_at",
+] as const satisfies readonly (keyof OrderRow)[];
+
+/** A page of orders, newest first unless sorted otherwise. */
+export function listOrders(db: Db, filter: OrderFilter, page: SortedPage): Promise<OrderRow[]> {
+  return pageOf(filtered(db, filter).selectAll(), page, SORT_COLUMNS).execute();
 }
 
-export async function countOrders(db: Db, filter: OrderFilter): Promise<number> {
-  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
-  return row.total;
+export function countOrders(db: Db, filter: OrderFilter): Promise<number> {
+  return countRows(filtered(db, filter));
 }
 
 /** What the provider answered to a new order. An order that was paid or closed meanwhile stays so. */

@@ -19,6 +19,17 @@ export interface Page {
 export interface SortedPage extends Page {
   readonly order?: string | undefined;
   readonly desc?: boolean | undefined;
+  /** In place of a page: the next block of a file, of the rows below this id; 0 = the first block. */
+  readonly before?: number | undefined;
+}
+
+/** Rows of a block: enough that a file takes few calls, few enough that nobody waits for one. */
+const BLOCK_ROWS = 1_000;
+
+/** When the rows of a list were made. Seconds, both included; 0 or absent = open. */
+export interface Made {
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
 }
 
 /** LIMIT and OFFSET of a page, both bounded. Beyond the bound nothing is returned. */
@@ -31,14 +42,41 @@ export function bounds({ page, size }: Page): { limit: number; offset: number } 
 /** A page of a query: sorted by the column that is asked for when the list offers it, then the newest first. */
 export function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
-  { order, desc, ...page }: SortedPage,
+  { order, desc, before, ...place }: SortedPage,
   columns: readonly string[],
   newest: RawBuilder<number> = sql`id`,
 ): SelectQueryBuilder<Tables, Table, Row> {
-  const { limit, offset } = bounds(page);
+  if (before !== undefined) {
+    // By the id and not by an offset: the last block costs no more than the first.
+    const rest = before === 0 ? query : query.where(sql<boolean>`id < ${before}`);
+    return rest.orderBy(newest, "desc").limit(BLOCK_ROWS);
+  }
+  const { limit, offset } = bounds(place);
   const column = columns.find((offered) => offered === order);
   const sorted = column === undefined ? query : query.orderBy(sql.ref(column), desc ? "desc" : "asc");
-  return sorted.orderBy(newest, "desc").limit(limit).offset(offset);
+  const page = sorted.orderBy(newest, "desc");
+  if (column === undefined) return page.limit(limit).offset(offset);
+  // What is sorted are ids: whole rows before the page would be carried through the sort and thrown away.
+  const ids = page.clearSelect().select(sql<number>`id`.as("id")).limit(limit).offset(offset);
+  return page.clearWhere().where(sql<boolean>`id IN ${ids}`);
+}
+
+/** Only rows that were made then, by this column. */
+export function madeBetween<Table extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+  column: string,
+  { start = 0, end = 0 }: Made,
+): SelectQueryBuilder<Tables, Table, Row> {
+  const from = start === 0 ? query : query.where(sql<boolean>`${sql.ref(column)} >= ${start}`);
+  return end === 0 ? from : from.where(sql<boolean>`${sql.ref(column)} <= ${end}`);
+}
+
+/** Whether a list of names in a column, separated by commas, has this one. Nothing in the name is a wildcard. */
+export function hasName(db: Db, column: string, name: string): RawBuilder<boolean> {
+  const place = sql.raw(isPostgres(db) ? "strpos" : "instr");
+  const names = sql.ref(column);
+  // Most lists of tags are empty, and that is told sooner.
+  return sql<boolean>`(${names} <> '' AND ${place}(',' || ${names} || ',', ${`,${name},`}) > 0)`;
 }
 
 /** How many rows a query has. */

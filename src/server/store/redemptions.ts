@@ -3,7 +3,17 @@ import type { Insertable, Selectable } from "kysely";
 import { RedemptionStatus } from "#contract/redemption.ts";
 import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
-import { countRows, idOf, keywordOf, newestFirst, pageOf, type SortedPage, startsWith } from "./page.ts";
+import {
+  countRows,
+  idOf,
+  keywordOf,
+  type Made,
+  madeBetween,
+  newestFirst,
+  pageOf,
+  type SortedPage,
+  startsWith,
+} from "./page.ts";
 import type { RedemptionsTable } from "./tables.ts";
 
 /** A living code; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -99,22 +109,30 @@ export function removeRedemption(db: Db, id: number, now: number): Promise<boole
   return changesOne(changing(db, id).set({ deleted_at: now, key_sealed: "" }));
 }
 
-function filtered(db: Db, keyword: string | undefined) {
-  const word = keywordOf(keyword);
-  const query = living(db);
+export interface RedemptionFilter extends Made {
+  /** Id or head of the name; "" = all. */
+  readonly keyword?: string | undefined;
+  /** 0 = any. */
+  readonly status?: number | undefined;
+  /** Who redeemed them; 0 = whoever. */
+  readonly usedUserId?: number | undefined;
+}
+
+function filtered(db: Db, filter: RedemptionFilter) {
+  const word = keywordOf(filter.keyword);
+  let query = madeBetween(living(db), "created_time", filter);
+  if (filter.status) query = query.where("status", "=", filter.status);
+  if (filter.usedUserId) query = query.where("used_user_id", "=", filter.usedUserId);
   if (word === "") return query;
   return query.where((where) => where.or([where("id", "=", idOf(word) ?? 0), startsWith(db, "name", word)]));
 }
 
-/** A page of codes, newest first unless sorted otherwise; `keyword` is an id or the head of a name. */
-export function listRedemptions(
-  db: Db,
-  args: { keyword?: string | undefined } & SortedPage,
-): Promise<RedemptionRow[]> {
+/** A page of codes, newest first unless sorted otherwise. */
+export function listRedemptions(db: Db, args: RedemptionFilter & SortedPage): Promise<RedemptionRow[]> {
   const newest = newestFirst(db, keywordOf(args.keyword) !== "");
-  return pageOf(filtered(db, args.keyword).select(COLUMNS), args, SORT_COLUMNS, newest).execute();
+  return pageOf(filtered(db, args).select(COLUMNS), args, SORT_COLUMNS, newest).execute();
 }
 
-export function countRedemptions(db: Db, keyword?: string): Promise<number> {
-  return countRows(filtered(db, keyword));
+export function countRedemptions(db: Db, filter: RedemptionFilter): Promise<number> {
+  return countRows(filtered(db, filter));
 }

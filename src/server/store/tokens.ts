@@ -1,9 +1,19 @@
 // Tokens: the API keys of users. `remain_quota` and `used_quota` are written by `money` only. Deleted ones stay as rows.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { TEAM_RIGHTS } from "#contract/team-words.ts";
+import { TokenStatus } from "#contract/token.ts";
 import { changesOne, isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
-import { countRows, keywordOf, pageOf, type SortedPage, startsWith } from "./page.ts";
+import {
+  countRows,
+  hasName,
+  keywordOf,
+  type Made,
+  madeBetween,
+  pageOf,
+  type SortedPage,
+  startsWith,
+} from "./page.ts";
 import type { TokensTable } from "./tables-keys.ts";
 
 /** A living token; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -180,12 +190,17 @@ export type TokenFilter = (
   readonly prefix?: string | undefined;
   /** One of its tags; "" = all. */
   readonly tag?: string | undefined;
-};
+  /** The status as it is shown: one whose time is over is expired, unless it was disabled. */
+  readonly shown?: { readonly status: number; readonly nowSec: number } | undefined;
+} & Made;
 
-/** Whether a token has a tag. Nothing in the tag is a wildcard. */
-function hasTag(tag: string) {
-  const list = sql`(',' || tags || ',')`;
-  return sql<boolean>`replace(${list}, ${`,${tag},`}, '') <> ${list}`;
+/** Whether a token is shown with this status. */
+function isShownAs({ status, nowSec }: NonNullable<TokenFilter["shown"]>) {
+  const isOver = sql`(expired_time <> -1 AND expired_time <= ${nowSec})`;
+  if (status === TokenStatus.expired)
+    return sql<boolean>`(status = ${status} OR (${isOver} AND status <> ${TokenStatus.disabled}))`;
+  if (status === TokenStatus.disabled) return sql<boolean>`status = ${status}`;
+  return sql<boolean>`(status = ${status} AND NOT ${isOver})`;
 }
 
 function filtered(db: Db, filter: TokenFilter) {
@@ -195,7 +210,9 @@ function filtered(db: Db, filter: TokenFilter) {
     .selectFrom("tokens")
     .where("wallet_id", "=", filter.walletId ?? 0)
     .where("deleted_at", "=", 0);
-  if (tag !== "") query = query.where(hasTag(tag));
+  if (tag !== "") query = query.where(hasName(db, "tags", tag));
+  if (filter.shown !== undefined) query = query.where(isShownAs(filter.shown));
+  query = madeBetween(query, "created_time", filter);
   if (filter.userId !== undefined) query = query.where("user_id", "=", filter.userId);
   return prefix === "" ? query : query.where(startsWith(db, "name", prefix));
 }
@@ -204,7 +221,7 @@ function filtered(db: Db, filter: TokenFilter) {
 export function listTokens(db: Db, args: TokenFilter & SortedPage): Promise<TokenRow[]> {
   const query = filtered(db, args).select(COLUMNS);
   // Unlimited counts as more than any number (requirements W3.7).
-  const isByBalance = args.order === "remain_quota";
+  const isByBalance = args.order === "remain_quota" && args.before === undefined;
   const sorted = isByBalance ? query.orderBy("unlimited_quota", args.desc ? "desc" : "asc") : query;
   return pageOf(sorted, args, TOKEN_SORT_COLUMNS).execute();
 }

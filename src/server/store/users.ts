@@ -6,7 +6,18 @@ import { changesOne, isNoChange } from "./change.ts";
 import { type Db, isPostgres } from "./db.ts";
 import { mailboxOf } from "./mailbox.ts";
 import { holdName } from "./names.ts";
-import { countRows, idOf, keywordOf, newestFirst, pageOf, type SortedPage, startsWith } from "./page.ts";
+import {
+  countRows,
+  hasName,
+  idOf,
+  keywordOf,
+  type Made,
+  madeBetween,
+  newestFirst,
+  pageOf,
+  type SortedPage,
+  startsWith,
+} from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
 /** A person: wallets of teams are found by nothing here. Without what must never travel with the others, password and access token, and without what only the store compares. */
@@ -275,17 +286,25 @@ export async function setUserStatus(db: Db, id: number, from: number, to: number
   );
 }
 
-export interface UserFilter {
+export interface UserFilter extends Made {
   /** Id, or the head of a name, display name or e-mail address; "" = all. */
   readonly keyword?: string | undefined;
   /** Statuses left out of the list, such as that of deleted accounts. */
   readonly exceptStatus?: number | undefined;
+  /** 0 and "" = all; a group is one of theirs. */
+  readonly status?: number | undefined;
+  readonly role?: number | undefined;
+  readonly group?: string | undefined;
 }
 
 function filtered(db: Db, filter: UserFilter) {
   const keyword = keywordOf(filter.keyword);
   let query = db.selectFrom("users").where("is_wallet", "=", 0);
   if (filter.exceptStatus !== undefined) query = query.where("status", "!=", filter.exceptStatus);
+  if (filter.status) query = query.where("status", "=", filter.status);
+  if (filter.role) query = query.where("role", "=", filter.role);
+  if (filter.group) query = query.where(hasName(db, "group", filter.group));
+  query = madeBetween(query, "created_at", filter);
   if (keyword === "") return query;
   return query.where((where) =>
     where.or([

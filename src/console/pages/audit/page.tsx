@@ -4,20 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
 import { call, query } from "#console/base/call.ts";
-import type { CsvColumn } from "#console/base/export.ts";
+import { type CsvColumn, fetchBlocks, MAX_BLOCK_ROWS } from "#console/base/export.ts";
 import { faultText } from "#console/base/faults.ts";
 import { formatCount, formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
-import { wholeIn } from "#console/base/time-range.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { ExportButton } from "#console/ui/export-button.tsx";
-import {
-  type FilterField,
-  type FilterValues,
-  ListFilters,
-  useAddressFilters,
-} from "#console/ui/list-filters.tsx";
+import { emptyOf, type FilterField, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
@@ -92,10 +86,6 @@ const FILE: readonly CsvColumn<AuditEntry>[] = [
   ["校验值", (row) => row.hash],
 ];
 
-function filterOf({ action = "", username = "", target = "", start, end }: FilterValues) {
-  return { action, username, target, start_timestamp: wholeIn(start), end_timestamp: wholeIn(end) };
-}
-
 /** Whether the log is as it was written: checked when the page opens, and again when asked. */
 function useChain() {
   return useQuery({
@@ -120,18 +110,21 @@ function Chain({ data, error }: Pick<ReturnType<typeof useChain>, "data" | "erro
 }
 
 export function AuditPage() {
-  const { values, change, isFiltered, clear } = useAddressFilters(FIELDS);
+  const filters = useAddressFilters(FIELDS);
+  const { values, change, filter } = filters;
   const [opened, setOpened] = useState<AuditEntry>();
-  const filter = filterOf(values);
   const chain = useChain();
   const exportButton = (
     <ExportButton<AuditEntry>
       name="审计记录"
       columns={FILE}
-      open={(nowSec, signal) => {
-        const end_timestamp = filter.end_timestamp === 0 ? nowSec : filter.end_timestamp;
-        return (p, size) => call(auditApi.list, { query: { ...filter, end_timestamp, p, size } }, signal);
-      }}
+      most={MAX_BLOCK_ROWS}
+      read={({ signal, onProgress }) =>
+        fetchBlocks(
+          (before) => call(auditApi.list, { query: { ...filter, export: true, before } }, signal),
+          onProgress,
+        )
+      }
     />
   );
   return (
@@ -157,11 +150,7 @@ export function AuditPage() {
         cardTitle={(row) => auditActionText(row.action)}
         cardFacts={["created_at", "actor_name", "target", "detail"]}
         onOpen={setOpened}
-        empty={
-          isFiltered
-            ? { text: "没有符合筛选条件的记录。", action: <Button onClick={clear}>清除筛选</Button> }
-            : { text: "还没有记录。" }
-        }
+        empty={emptyOf(filters, { text: "还没有记录。" })}
       />
       <AuditDetails entry={opened} onClose={() => setOpened(undefined)} />
     </Page>

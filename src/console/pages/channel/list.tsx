@@ -7,14 +7,16 @@ import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { SeenNotice } from "#console/ui/callout.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
+import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
+import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, copyAction, deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { BulkActions } from "./bulk.tsx";
 import { ChannelState, channelColumns, KeysLink } from "./columns.tsx";
+import { CHANNEL_FILE, CHANNEL_FILTERS } from "./filters.ts";
 import { ChannelFooter } from "./footer.tsx";
 import { TestButton, useChannelTest } from "./test-button.tsx";
 import "./list.css";
@@ -65,6 +67,7 @@ const extra = (
 );
 
 export function ChannelListPage() {
+  const filters = useAddressFilters(CHANNEL_FILTERS);
   const change = useChannelUpdate();
   const { actions, test } = useChannelActions(change);
   const mayWrite = useMay("channel.write");
@@ -82,7 +85,11 @@ export function ChannelListPage() {
         name="channel"
         label="渠道列表"
         searchHint="搜索渠道的 ID、名称和密钥"
-        load={listOf(channelApi)}
+        filters={
+          <ListFilters label="渠道筛选" fields={CHANNEL_FILTERS} {...filters} onChange={filters.change} />
+        }
+        load={listOf(channelApi, filters.filter)}
+        file={{ name: "渠道", columns: CHANNEL_FILE, block: blocksOf(channelApi, filters.filter) }}
         columns={channelColumns(mayWrite ? change : undefined)}
         actions={actions}
         actionsWidth={wide(284, 314)}
@@ -94,7 +101,7 @@ export function ChannelListPage() {
         )}
         cardState={(channel) => <ChannelState row={channel} />}
         cardFacts={["group", "type", "response_time", "balance", "priority", "weight"]}
-        empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: add }}
+        empty={emptyOf(filters, { text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: add })}
         footer={<ChannelFooter />}
         {...(mayWrite && mayTest && mayDelete ? { bulk } : {})}
       />

@@ -4,6 +4,7 @@ import { Button } from "antd";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { type Query, query } from "#console/base/call.ts";
+import { fetchRows, MAX_ROWS } from "#console/base/export.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
 import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -113,7 +114,10 @@ export function LogListPage() {
     <ExportButton
       name="使用明细"
       columns={logColumns(isAdmin)}
-      open={(nowSec, signal) => logPages({ filter, isAdmin }, nowSec, signal)}
+      most={MAX_ROWS}
+      read={({ nowSec, signal, onProgress }) =>
+        fetchRows(logPages({ filter, isAdmin }, nowSec, signal), onProgress)
+      }
     />
   );
   return (

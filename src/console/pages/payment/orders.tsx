@@ -1,14 +1,17 @@
 // All orders, or those that wait for a person.
 
 import { FileSearchOutlined } from "@ant-design/icons";
+import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { useToForm } from "#console/ui/form-way.ts";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
+import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { moneyText } from "#contract/money.ts";
 import { type AdminOrder, paymentAdminApi } from "#contract/payment-admin.ts";
+import { ORDER_FILE, orderFilters } from "./filters.ts";
 import { stateOf } from "./words.ts";
 
 function State({ row }: CellProps<AdminOrder>) {
@@ -24,22 +27,37 @@ const columns: readonly Column<AdminOrder>[] = [
     render: (row) => <code>{row.order_no}</code>,
   },
   { key: "status", title: "状态", isInHead: true, width: wide(104, 138), cell: State },
-  { key: "user_id", title: "用户", isNumber: true, width: 72, render: (row) => `#${row.user_id}` },
+  {
+    key: "user_id",
+    title: "用户",
+    isNumber: true,
+    isSortable: true,
+    width: 72,
+    render: (row) => `#${row.user_id}`,
+  },
   {
     key: "amount_minor",
     title: "金额",
     isNumber: true,
+    isSortable: true,
     width: 104,
     render: (row) => moneyText(row.amount_minor, row.currency),
   },
-  { key: "quota", title: "额度", isNumber: true, width: 100, shows: "quota" },
+  { key: "quota", title: "额度", isNumber: true, isSortable: true, width: 100, shows: "quota" },
   { key: "label", title: "支付方式", width: wide(100, 114), shows: "text" },
   { key: "trade_no", title: "平台交易号", width: wide(156, 150), shows: "text", none: "无" },
-  { key: "created_at", title: "创建时间", width: wide(172, 156), shows: "time" },
+  { key: "created_at", title: "创建时间", isSortable: true, width: wide(172, 156), shows: "time" },
 ];
+
+/** One call lists and searches. */
+const API = { list: paymentAdminApi.list, search: paymentAdminApi.list };
 
 export function Orders({ name, isInReview }: { readonly name: string; readonly isInReview: boolean }) {
   const toForm = useToForm();
+  const instances = useQuery({ ...query(paymentAdminApi.instances, {}), meta: { silent: true } });
+  const fields = orderFilters(instances.data ?? []);
+  const filters = useAddressFilters(fields);
+  const filter = { ...filters.filter, review: isInReview };
   const actions = (row: AdminOrder): RowAction[] => [
     {
       key: "detail",
@@ -53,18 +71,18 @@ export function Orders({ name, isInReview }: { readonly name: string; readonly i
       name={name}
       label={isInReview ? "待处理订单列表" : "订单列表"}
       searchHint="搜索订单号或平台交易号"
-      load={({ p, size, keyword }) =>
-        query(paymentAdminApi.list, { query: { p, size, keyword, review: isInReview } })
-      }
+      filters={<ListFilters label="订单筛选" fields={fields} {...filters} onChange={filters.change} />}
+      load={listOf(API, filter)}
+      file={{ name: isInReview ? "待处理订单" : "订单", columns: ORDER_FILE, block: blocksOf(API, filter) }}
       columns={columns}
       actions={actions}
       actionsWidth={80}
       cardTitle={(row) => moneyText(row.amount_minor, row.currency)}
       cardState={(row) => <State row={row} />}
       cardFacts={["order_no", "user_id", "label", "created_at"]}
-      empty={{
+      empty={emptyOf(filters, {
         text: isInReview ? "没有待处理的订单。" : "还没有订单。添加支付渠道后，用户可以在充值页面在线支付。",
-      }}
+      })}
     />
   );
 }

@@ -5,7 +5,6 @@ import { wide } from "#console/base/language.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { AddLink } from "#console/ui/row-actions.tsx";
-import { withParams } from "#console/ui/table-state.ts";
 import { Events } from "./events.tsx";
 import { Instances } from "./instances.tsx";
 import { Invoices } from "./invoices.tsx";
@@ -38,7 +37,8 @@ export function PaymentPage() {
         tabBarGutter={wide(24, 16)}
         destroyOnHidden
         onChange={(tab) =>
-          setParams((current) => withParams(current, { tab: tab === "orders" ? "" : tab, p: "", q: "" }), {
+          // Each tab has filters of its own.
+          setParams(new URLSearchParams(tab === "orders" ? {} : { tab }), {
             replace: true,
           })
         }

@@ -6,25 +6,26 @@ import { copyText } from "#console/base/clipboard.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
+import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
+import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { type Redemption, RedemptionStatus, redemptionApi } from "#contract/redemption.ts";
+import { CODE_FILE, CODE_FILTERS, CODE_STATES } from "./filters.ts";
 
 const LISTS = [redemptionApi.list, redemptionApi.search] as const;
 
-const STATUS: Readonly<Record<number, { readonly label: string; readonly tone: Tone }>> = {
-  [RedemptionStatus.unused]: { label: "未使用", tone: "good" },
-  [RedemptionStatus.disabled]: { label: "已禁用", tone: "idle" },
-  [RedemptionStatus.used]: { label: "已使用", tone: "info" },
+const TONES: Readonly<Record<number, Tone>> = {
+  [RedemptionStatus.unused]: "good",
+  [RedemptionStatus.used]: "info",
 };
 
 function State({ row: { status, used_user_id } }: CellProps<Redemption>) {
   const hint = used_user_id === 0 ? "" : `由用户 #${used_user_id} 兑换`;
-  return <StatusTag {...(STATUS[status] ?? { label: "未知状态", tone: "idle" })} hint={hint} />;
+  return <StatusTag label={CODE_STATES[status] ?? "未知状态"} tone={TONES[status] ?? "idle"} hint={hint} />;
 }
 
 function Name({ row }: CellProps<Redemption>) {
@@ -88,6 +89,7 @@ const add = <AddLink to="/redemption/add" text="添加新的兑换码" permissio
 
 export function RedemptionListPage() {
   const actions = useRedemptionActions();
+  const filters = useAddressFilters(CODE_FILTERS);
   const [refused, setRefused] = useState<SearchDraft>();
   return (
     <Page title="管理兑换码" lead="兑换码由管理员成批生成，用户在充值页面兑换成额度。" extra={add}>
@@ -96,7 +98,11 @@ export function RedemptionListPage() {
         label="兑换码列表"
         searchHint="搜索兑换码的 ID 和名称"
         searchDraft={refused}
-        load={listOf(redemptionApi)}
+        filters={
+          <ListFilters label="兑换码筛选" fields={CODE_FILTERS} {...filters} onChange={filters.change} />
+        }
+        load={listOf(redemptionApi, filters.filter)}
+        file={{ name: "兑换码", columns: CODE_FILE, block: blocksOf(redemptionApi, filters.filter) }}
         columns={columns}
         actions={actions}
         actionsWidth={216}
@@ -104,7 +110,7 @@ export function RedemptionListPage() {
         cardTitle={(row) => <Name row={row} />}
         cardState={(row) => <State row={row} />}
         cardFacts={["id", "quota", "created_time", "redeemed_time"]}
-        empty={{ text: "还没有兑换码。生成一批，发给需要充值的用户。", action: add }}
+        empty={emptyOf(filters, { text: "还没有兑换码。生成一批，发给需要充值的用户。", action: add })}
       />
     </Page>
   );

@@ -19,6 +19,7 @@ import { Tooltip } from "#console/ui/tooltip.tsx";
 import { TimeText } from "#console/ui/value-text.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import { type Token, TokenStatus, tagsOf } from "#contract/token.ts";
+import { TOKEN_STATES } from "./filters.ts";
 import { expiryWords, NEVER } from "./values.ts";
 import "./cells.css";
 
@@ -32,15 +33,14 @@ const CLIENTS = [
 
 const SAMPLE_MODEL = "gpt-4o-mini";
 
-const STATUS: Readonly<Record<number, { readonly label: string; readonly tone: Tone }>> = {
-  [TokenStatus.enabled]: { label: "已启用", tone: "good" },
-  [TokenStatus.disabled]: { label: "已禁用", tone: "idle" },
-  [TokenStatus.expired]: { label: "已过期", tone: "bad" },
-  [TokenStatus.exhausted]: { label: "已耗尽", tone: "bad" },
+const TONES: Readonly<Record<number, Tone>> = {
+  [TokenStatus.enabled]: "good",
+  [TokenStatus.expired]: "bad",
+  [TokenStatus.exhausted]: "bad",
 };
 
 export function State({ row }: CellProps<Token>) {
-  return <StatusTag {...(STATUS[row.status] ?? { label: "未知状态", tone: "idle" })} />;
+  return <StatusTag label={TOKEN_STATES[row.status] ?? "未知状态"} tone={TONES[row.status] ?? "idle"} />;
 }
 
 interface CopyKeyProps {

@@ -1,10 +1,9 @@
 // My tokens: copy, enable and disable, edit, delete.
 
 import { ControlOutlined } from "@ant-design/icons";
-import { Tag } from "antd";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { query, useCall } from "#console/base/call.ts";
+import { useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { ownLogPath } from "#console/base/log-path.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
@@ -13,15 +12,17 @@ import { useServerAddress } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
+import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
-import { type ListInput, withParams } from "#console/ui/table-state.ts";
+import { withParams } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
+import { TOKEN_FILE, TOKEN_FILTERS } from "./filters.ts";
 import { RotateDialog } from "./rotate.tsx";
 import "./list.css";
 
@@ -117,38 +118,27 @@ function AddressBar() {
   );
 }
 
-/** The tag by which the list is filtered, in the address; "" = none. */
-function useTag(): readonly [string, (tag: string) => void] {
-  const [params, setParams] = useSearchParams();
-  return [
-    params.get("tag") ?? "",
-    (tag) => setParams((current) => withParams(current, { tag, page: "" }), { replace: true }),
-  ];
-}
-
-/** The tokens of one's own account, or with `team` in the address those of a team. */
-function loadOf(tag: string, team: number) {
-  return ({ keyword, ...page }: ListInput) =>
-    keyword === ""
-      ? query(tokenApi.list, { query: { ...page, tag, team_id: team } })
-      : query(tokenApi.search, { query: { ...page, keyword, tag, team_id: team } });
-}
-
 export function TokenListPage() {
   const actions = useTokenActions();
   const user = useUser();
   const [refused, setRefused] = useState<SearchDraft>();
   const [rotated, setRotated] = useState<Token>();
-  const [tag, setTag] = useTag();
+  const filters = useAddressFilters(TOKEN_FILTERS);
   const [params, setParams] = useSearchParams();
   const team = Number(params.get("team")) || 0;
   const add = <AddLink to={team === 0 ? "/token/add" : `/token/add?team=${team}`} text="添加新的令牌" />;
   const choose = (next: number) =>
     setParams((now) => withParams(now, { team: next === 0 ? "" : String(next), page: "", keyword: "" }));
+  const setTag = useCallback(
+    (tag: string) => setParams((now) => withParams(now, { tag, page: "" }), { replace: true }),
+    [setParams],
+  );
   const columns = useMemo(() => {
     const own = columnsOf(setTag);
     return team === 0 ? own : [...own.slice(0, 2), HOLDER, ...own.slice(2)];
   }, [setTag, team]);
+  // With a team in the address its tokens, else one's own.
+  const filter = { ...filters.filter, team_id: team };
   return (
     <Page
       title={team === 0 ? "我的令牌" : "团队令牌"}
@@ -172,13 +162,10 @@ export function TokenListPage() {
         searchHint="搜索令牌的名称"
         searchDraft={refused}
         filters={
-          tag === "" ? null : (
-            <Tag closable={{ "aria-label": `移除筛选 标签：${tag}` }} onClose={() => setTag("")}>
-              标签：{tag}
-            </Tag>
-          )
+          <ListFilters label="令牌筛选" fields={TOKEN_FILTERS} {...filters} onChange={filters.change} />
         }
-        load={loadOf(tag, team)}
+        load={listOf(tokenApi, filter)}
+        file={{ name: "令牌", columns: TOKEN_FILE, block: blocksOf(tokenApi, filter) }}
         columns={columns}
         actions={actions}
         actionsWidth={wide(326, 357)}
@@ -194,11 +181,7 @@ export function TokenListPage() {
         cardTitle={(token) => <Name row={token} onTag={setTag} />}
         cardState={(token) => <State row={token} />}
         cardFacts={["used_quota", "remain_quota", "created_time", "expired_time"]}
-        empty={
-          tag === ""
-            ? { text: "还没有令牌。添加一个，就可以开始调用接口。", action: add }
-            : { text: `没有带标签“${tag}”的令牌。` }
-        }
+        empty={emptyOf(filters, { text: "还没有令牌。添加一个，就可以开始调用接口。", action: add })}
       />
       {rotated === undefined ? null : (
         <RotateDialog token={rotated} lists={LISTS} onClose={() => setRotated(undefined)} />

@@ -116,6 +116,7 @@ export const userColumns: readonly Column<User>[] = [
   { key: "status", title: "状态", cell: UserState, isSortable: true, isInHead: true, width: wide(92, 88) },
   { key: "display_name", title: "显示名称", shows: "text", ...rare, width: 130 },
   { key: "email", title: "邮箱", shows: "text", none: "未绑定邮箱地址", ...rare, width: 190 },
+  { key: "created_at", title: "注册时间", shows: "time", none: "未知", ...rare, width: 164 },
   { key: "inviter_id", title: "邀请人", cell: Inviter, ...rare, width: 86 },
   {
     key: "invite_commission_balance",

@@ -11,9 +11,10 @@ import { hideRow, patchRow } from "#console/base/rows.ts";
 import { useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
+import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { listOf, ResourceTable } from "#console/ui/resource-table.tsx";
+import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
@@ -21,6 +22,7 @@ import { QuotaText } from "#console/ui/value-text.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
+import { USER_FILE, USER_FILTERS } from "./filters.ts";
 import { isOwed, isProtected, isWithdrawable, mayEdit } from "./values.ts";
 import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
@@ -154,6 +156,7 @@ const add = <AddLink to="/user/add" text="添加新的用户" permission="user.c
 
 export function UserListPage() {
   const { setEnabled, remove, isBusy } = useManage();
+  const filters = useAddressFilters(USER_FILTERS);
   const [doomed, setDoomed] = useState<User>();
   const [paid, setPaid] = useState<User>();
   const actions = useActions({ setEnabled, setPaid, setDoomed });
@@ -172,7 +175,11 @@ export function UserListPage() {
         label="用户列表"
         searchHint="搜索用户的 ID、名称和邮箱"
         moreSorts={SORTS}
-        load={listOf(userAdminApi)}
+        filters={
+          <ListFilters label="用户筛选" fields={USER_FILTERS} {...filters} onChange={filters.change} />
+        }
+        load={listOf(userAdminApi, filters.filter)}
+        file={{ name: "用户", columns: USER_FILE, block: blocksOf(userAdminApi, filters.filter) }}
         columns={userColumns}
         actions={actions}
         actionsWidth={wide(302, 362)}
@@ -184,7 +191,7 @@ export function UserListPage() {
           </>
         )}
         cardFacts={["id", "group", "stats"]}
-        empty={{ text: "还没有用户。", action: add }}
+        empty={emptyOf(filters, { text: "还没有用户。", action: add })}
       />
       {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}
       {doomed === undefined ? null : (
