@@ -1,4 +1,4 @@
-// Quota bought online, from the plan to the balance, and what administrators see of it (requirements Y02, Y34).
+// Quota bought online, from the plan to the balance, the way back from the provider, and what administrators see (requirements Y02, Y22, Y34).
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
@@ -81,4 +81,44 @@ it("is ordered by a user and credited; what does not fit waits for an administra
   await admin.page.getByRole("button", { name: "确认" }).click();
   await admin.page.getByText("已到账", { exact: true }).waitFor();
   await admin.context.close();
+});
+
+it("whoever comes back from the provider is credited nothing by that, and no signature stays in addresses or history", async () => {
+  const { page, context, asked } = await world.visit("lihua");
+  await page.goto("/topup");
+  const balance = await page.locator(".tg-balance-figure").textContent();
+  await page.getByRole("radio", { name: "$50 6折 30 元" }).check();
+  await page.getByRole("radiogroup", { name: "支付方式" }).getByText("支付宝").click();
+  await page.getByRole("button", { name: "立即支付" }).click();
+  await page.waitForURL("**/topup/order/TG*");
+  const orderNo = page.url().split("/").at(-1) ?? "";
+  const genuine = epay.noticeV1(epay.desk.order(orderNo));
+  const forged = genuine.replace(/sign=[0-9a-f]+/, `sign=${"0".repeat(32)}`);
+  for (const query of [genuine, forged]) {
+    expect(query).toContain("trade_status=TRADE_SUCCESS");
+    // As the provider's page sends the payer's browser.
+    await page.goto(`/api/payment/return/${orderNo}?${query}`);
+    await page.getByText("请使用支付宝扫码付款").waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/topup/order/${orderNo}`);
+  }
+  const visited = await page.evaluate(() => {
+    // The Navigation API knows every entry of this tab.
+    const entries: { url: string | null }[] = Reflect.get(window, "navigation").entries();
+    return [location.href, document.referrer, ...entries.map(({ url }) => url ?? "")];
+  });
+  expect(visited.length).toBeGreaterThan(4);
+  expect(visited.filter((address) => /sign|trade_status|\?/.test(address))).toEqual([]);
+  const sent = asked.filter((address) => address.includes("sign="));
+  expect(sent.map((address) => new URL(address).pathname)).toEqual([
+    `/api/payment/return/${orderNo}`,
+    `/api/payment/return/${orderNo}`,
+  ]);
+  const order = await manage(world.server.url, "GET", `/api/payment/manage/${orderNo}`);
+  expect(order).toMatchObject({ order: { status: "pending" } });
+  await page.goto("/topup");
+  await page
+    .locator(".tg-balance-figure")
+    .filter({ hasText: balance ?? "none" })
+    .waitFor();
+  await context.close();
 });
