@@ -25,11 +25,38 @@ export async function startEpay(now: Now) {
     const texts = Object.entries(timed).map(([name, value]) => [name, String(value)] as const);
     return { ...timed, sign: signEpayV2(texts, platform.privateKey), sign_type: "RSA" };
   };
+  /** When orders were made, ms; those that were put in by a test at the time of the first list. */
+  const added = new Map<string, number>();
+  /** Runs before a page of the list is answered. */
+  const faults: { beforePage: (page: number) => Promise<void>; hideFromList: string } = {
+    beforePage: async () => undefined,
+    hideFromList: "",
+  };
+  const beijing = (ms: number) => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+
+  /** Newest first, by page. */
+  async function list(query: URLSearchParams) {
+    if (query.get("key") !== KEY) return refuse;
+    const [page, limit] = [Number(query.get("page")), Number(query.get("limit"))];
+    await faults.beforePage(page);
+    const rows = [...desk.orders.values()].reverse().filter(({ orderNo }) => orderNo !== faults.hideFromList);
+    const data = rows.slice((page - 1) * limit, page * limit).map((order) => {
+      const ms = added.get(order.orderNo) ?? now();
+      added.set(order.orderNo, ms);
+      return {
+        ...statusOf(order),
+        addtime: beijing(ms),
+        endtime: order.state === "paid" ? beijing(ms) : null,
+      };
+    });
+    return { json: { code: 1, msg: "ok", data } };
+  }
   const refuse = { json: { code: -3, msg: "签名校验失败" } };
 
   async function create(form: URLSearchParams): Promise<PayOrder> {
     const money = minorOf(form.get("money") ?? "") ?? 0;
     const notifyUrl = form.get("notify_url") ?? "";
+    added.set(form.get("out_trade_no") ?? "", now());
     return desk.take({ orderNo: form.get("out_trade_no") ?? "", amount: money, currency: "CNY", notifyUrl });
   }
 
@@ -76,11 +103,13 @@ export async function startEpay(now: Now) {
     if (path === "/mapi.php") return createV1(form);
     if (path === "/api/pay/create") return createV2(form);
     if (path === "/api.php" && query.get("act") === "order") return queryV1(query);
+    if (path === "/api.php" && query.get("act") === "orders") return list(query);
     return path === "/api/pay/query" ? queryV2(form) : refund(path, form);
   });
 
   return {
     desk,
+    faults,
     key: KEY,
     merchant,
     platform,

@@ -37,6 +37,7 @@ export async function startStripe(now: Now) {
       notifyUrl: "",
     });
     sessions.set(`cs_test_${order.tradeNo}`, order.orderNo);
+    begun.set(`cs_test_${order.tradeNo}`, Math.floor(now() / 1000));
     return sessionOf(order);
   }
 
@@ -84,9 +85,30 @@ export async function startStripe(now: Now) {
     return { json };
   }
 
-  await desk.start(async ({ method, path, body, headers }) => {
+  /** Sessions newest first, begun at the emulator's first sight of them, by page. */
+  const begun = new Map<string, number>();
+  function list(query: URLSearchParams) {
+    const all = [...sessions.keys()].reverse().map((id) => {
+      const created = begun.get(id) ?? Math.floor(now() / 1000);
+      begun.set(id, created);
+      return { id, created };
+    });
+    const [from, before] = [Number(query.get("created[gte]")), Number(query.get("created[lt]"))];
+    const within = all.filter(({ created }) => created >= from && created < before);
+    const start = within.findIndex(({ id }) => id === query.get("starting_after")) + 1;
+    const end = start + Math.min(pageSize.most, Number(query.get("limit")));
+    const data = within.slice(start, end).flatMap(({ id, created }) => {
+      const order = desk.orders.get(sessions.get(id) ?? "");
+      return order ? [{ ...sessionOf(order), created }] : [];
+    });
+    return { json: { object: "list", data, has_more: end < within.length } };
+  }
+  const pageSize = { most: 100 };
+
+  await desk.start(async ({ method, path, query, body, headers }) => {
     if (!/^Bearer sk_test_/.test(headers.authorization ?? "")) return { status: 401, json: { error: {} } };
     if (path !== "/v1/checkout/sessions" && path !== "/v1/refunds") return read(path);
+    if (method === "GET" && path === "/v1/checkout/sessions") return list(query);
     if (method === "GET") return { json: { object: "list", data: [...refunds.values()] } };
     return make(path, { key: String(headers["idempotency-key"] ?? ""), body });
   });
@@ -97,6 +119,7 @@ export async function startStripe(now: Now) {
     refunds,
     disputes,
     told,
+    pageSize,
     sessionOf,
     /** An event with its header. */
     event(

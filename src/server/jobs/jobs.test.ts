@@ -86,6 +86,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "signups",
       "names",
       "payment-questions",
+      "payment-comparison",
       "payment-bodies",
       "invoices",
       "limit-warnings",

@@ -12,7 +12,7 @@ import { limitWarnings } from "./limit-warnings.ts";
 import { logRetention } from "./log-retention.ts";
 import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
-import { paymentBodies, paymentQuestions } from "./payments.ts";
+import { paymentBodies, paymentComparison, paymentQuestions } from "./payments.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 import { statements } from "./statements.ts";
@@ -31,6 +31,7 @@ export const jobs: readonly Job[] = [
   signups,
   names,
   paymentQuestions,
+  paymentComparison,
   paymentBodies,
   invoices,
   limitWarnings,

@@ -126,6 +126,17 @@ export interface Reply {
   readonly body: string;
 }
 
+/** Payments of a span as the provider's own list has them. */
+export type Listed =
+  | { readonly kind: "listed"; readonly payments: readonly Payment[] }
+  | { readonly kind: "unclear"; readonly problem: string };
+
+/** From the first and before the second, seconds. */
+export interface Span {
+  readonly fromSec: number;
+  readonly beforeSec: number;
+}
+
 export interface Provider {
   /** How it wants to hear that a notice arrived, and that it was not taken. */
   readonly accepted: Reply;
@@ -140,6 +151,8 @@ export interface Provider {
     order: OrderFacts,
     refund: RefundFacts & { deps: ProviderDeps },
   ): Promise<Refunded>;
+  /** All payments that were made in a span, and perhaps some around it; absent = the provider has no list that programs can read. */
+  list?(instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed>;
   /** What became of a refund; the same number. */
   askRefund(
     instance: Instance,

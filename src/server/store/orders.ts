@@ -27,6 +27,23 @@ export function findOrderByTrade(db: Db, instanceId: number, tradeNo: string): P
     .executeTakeFirst();
 }
 
+/** Orders of an account that were paid for in a span, oldest first. Unit: seconds. */
+export function listPaidOrders(
+  db: Db,
+  instanceId: number,
+  { fromSec, beforeSec }: { readonly fromSec: number; readonly beforeSec: number },
+): Promise<OrderRow[]> {
+  return db
+    .selectFrom("orders")
+    .selectAll()
+    .where("instance_id", "=", instanceId)
+    .where("trade_no", "<>", "")
+    .where("paid_at", ">=", fromSec)
+    .where("paid_at", "<", beforeSec)
+    .orderBy("id")
+    .execute();
+}
+
 const OPEN: readonly OrderStatus[] = ["created", "pending"];
 
 /** Orders of a user that wait for a payment, newest first. */

@@ -25,6 +25,7 @@ import {
 } from "#server/payments/wire/signatures.ts";
 import { rsaPrivateKey, rsaPublicKey } from "#server/secrets/payment-crypto.ts";
 import { callProvider, FORM, problemOf } from "./call.ts";
+import { listV1 } from "./epay-list.ts";
 
 type Fields = readonly (readonly [string, string])[];
 
@@ -297,6 +298,7 @@ function createEpay(version: Version): Provider {
     read: (instance, request, deps) => readNotice(version, instance, request, deps),
     refund: (instance, order, facts) => refund(version, instance, order, facts),
     askRefund: (instance, order, facts) => askRefund(version, instance, order, facts),
+    ...(version === v1 ? { list: listV1 } : {}),
     // V1 has no such call; a late payment is credited in any case.
     close: async () => "closed",
   };

@@ -7,6 +7,7 @@ import type {
   Instance,
   Notice,
   OrderFacts,
+  Payment,
   Provider,
   ProviderDeps,
   Refunded,
@@ -252,6 +253,33 @@ const askRefund: Provider["askRefund"] = async (instance, order, { refundNo, dep
   return body ? refundVerdict({ ...answer, body }) : { kind: "unclear", problem: "no such refund" };
 };
 
+/** A session lives for a day: what was paid in a span was begun at most so long before. Unit: seconds. */
+const SESSION_SEC = 86_400;
+const PAGE = 100;
+/** Far more than a shop sells in two days: what is beyond says that something is wrong. */
+const MOST_PAGES = 500;
+
+/** Sessions by when they were begun, page by page, each page from the last session of the one before. */
+const list: NonNullable<Provider["list"]> = async (instance, { fromSec, beforeSec }, deps) => {
+  const payments: Payment[] = [];
+  let after = "";
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query = `created[gte]=${fromSec - SESSION_SEC}&created[lt]=${beforeSec}&limit=${PAGE}`;
+    const path = `/v1/checkout/sessions?${query}${after === "" ? "" : `&starting_after=${after}`}`;
+    const answer = await stripeCall(instance, deps, { method: "GET", path });
+    const rows = answer.body["data"];
+    if (answer.kind !== "ok" || !Array.isArray(rows)) return { kind: "unclear", problem: answer.problem };
+    for (const row of rows) {
+      const asked = judge(instance, memberOf({ row }, "row"));
+      if (asked.kind === "paid") payments.push(asked.payment);
+    }
+    if (answer.body["has_more"] !== true) return { kind: "listed", payments };
+    after = textOf(memberOf({ row: rows.at(-1) }, "row")["id"]);
+    if (!/^cs_\w+$/.test(after)) return { kind: "unclear", problem: "no session" };
+  }
+  return { kind: "unclear", problem: "too many pages" };
+};
+
 export const stripe: Provider = {
   accepted: { status: 200, body: "" },
   refused: { status: 400, body: "" },
@@ -264,6 +292,7 @@ export const stripe: Provider = {
     return answer.kind === "unclear" ? "unclear" : "closed";
   },
   read,
+  list,
   refund,
   askRefund,
 };
