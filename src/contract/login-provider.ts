@@ -32,8 +32,8 @@ const Path = z
   .default("");
 
 /**
- * Whoever has the value in this claim, or in the list that it is, gets the group, or is in the team. Of groups the first rule that fits
- * counts, of each team its first.
+ * Whoever has the value in this claim, or in the list that it is, gets the group, is in the team, or is an administrator with the set of
+ * permissions. Of groups and of sets the first rule that fits counts, of each team its first.
  */
 export const Rule = z
   .object({
@@ -44,8 +44,14 @@ export const Rule = z
     /** 0 = none. */
     team_id: z.int().min(0).default(0),
     team_role: GivenTeamRole.default("member"),
+    /** 0 = none. */
+    staff_set_id: z.int().min(0).default(0),
   })
-  .refine(({ group, team_id }) => (group === "") !== (team_id === 0), "每条规则须给出一个分组或一个团队");
+  .refine(
+    ({ group, team_id, staff_set_id }) =>
+      [group !== "", team_id !== 0, staff_set_id !== 0].filter(Boolean).length === 1,
+    "每条规则须给出一个分组、一个团队或一个权限集",
+  );
 export type Rule = z.output<typeof Rule>;
 
 /** What a provider needs that is no secret. Fields of the other kind are "". */
@@ -81,6 +87,8 @@ export const ProviderSettings = z.object({
   is_only_way: z.boolean().default(false),
   /** A second factor that the provider reports (`amr` with `mfa`) counts as ours. */
   trusts_mfa: z.boolean().default(false),
+  /** Rules may make administrators, each with a set of permissions; without it they make none. */
+  grants_staff: z.boolean().default(false),
   rules: z.array(Rule).max(50, "最多 50 条规则").default([]),
 });
 export type ProviderSettings = z.output<typeof ProviderSettings>;

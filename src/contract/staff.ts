@@ -4,6 +4,9 @@ import { endpoint } from "./endpoint.ts";
 import { GRANTABLE } from "./permission.ts";
 import { IdParams, Nothing } from "./wire.ts";
 
+/** The names of the sets that come with the program; their rows are told in the reader's language. */
+export const BUILT_IN_SETS: readonly string[] = ["审计员", "财务", "客服", "渠道运维"];
+
 export const StaffSetDraft = z.object({
   name: z.string().trim().min(1, "请输入名称").max(40, "名称最多 40 个字符"),
   permissions: z

@@ -89,6 +89,7 @@ const IDENTITIES = named([
   "user_id",
   "email",
   "granted_group",
+  "granted_set",
   "created_at",
   "last_login_at",
 ]);

@@ -49,16 +49,35 @@ function fits({ path, value }: Rule, sources: readonly Claims[]): boolean | unde
 }
 
 /**
- * The group that the rules give: of the first that fits; "" = the claims that rules look at are there and none fits. Undefined = these
- * claims are absent, which says nothing (requirements I46). What the ID token says counts before what the profile says.
+ * The group that the rules give: of the first that fits; "" = there are no rules, or their claims are there and none fits. Undefined =
+ * these claims are absent, which says nothing (requirements I46). What the ID token says counts before what the profile says.
  */
 export function groupOf(rules: readonly Rule[], sources: readonly Claims[]): string | undefined {
-  const judged = rules
-    .filter(({ group }) => group !== "")
-    .map((rule) => ({ group: rule.group, isFit: fits(rule, sources) }));
+  return firstOf(
+    rules.filter(({ group }) => group !== ""),
+    sources,
+    { give: ({ group }) => group, none: "" },
+  );
+}
+
+/** The set of permissions that the rules give, as `groupOf`; 0 = none. */
+export function staffSetOf(rules: readonly Rule[], sources: readonly Claims[]): number | undefined {
+  return firstOf(
+    rules.filter(({ staff_set_id }) => staff_set_id !== 0),
+    sources,
+    { give: ({ staff_set_id }) => staff_set_id, none: 0 },
+  );
+}
+
+function firstOf<T>(
+  rules: readonly Rule[],
+  sources: readonly Claims[],
+  { give, none }: { give: (rule: Rule) => T; none: T },
+): T | undefined {
+  const judged = rules.map((rule) => ({ rule, isFit: fits(rule, sources) }));
   const first = judged.find(({ isFit }) => isFit);
-  if (first !== undefined) return first.group;
-  return judged.some(({ isFit }) => isFit === false) ? "" : undefined;
+  if (first !== undefined) return give(first.rule);
+  return judged.every(({ isFit }) => isFit === undefined) && judged.length > 0 ? undefined : none;
 }
 
 /** The teams that the rules speak of, each with the role of its first rule that fits; null = out of it. Not there = they say nothing. */

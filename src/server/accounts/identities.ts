@@ -28,15 +28,14 @@ import {
   updateUserProfile,
 } from "#server/store/users.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
-import { groupOf, teamsOf } from "./claims.ts";
 import { type Arrival, displayNameOf, type ExternalTools, refuseStale } from "./external.ts";
 import { isProtected } from "./factors.ts";
+import { type GrantNotes, grant, takeBack, toldBy } from "./grants.ts";
 import { admitArrival } from "./invitations.ts";
 import { type Provider, settingsOf } from "./login-providers.ts";
 import { isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
 import type { OutsidePerson } from "./outside-person.ts";
-import { type SeatChange, seatBy } from "./seats.ts";
 
 /** Somebody who has come back from a provider. */
 interface Vouched {
@@ -52,7 +51,7 @@ const BY_HAND = "该邮箱已有账户：请先用原来的方式登录，再在
 export async function enterThrough(
   tools: ExternalTools,
   vouched: Vouched,
-  arrival: Arrival & { readonly onSeat: (tx: Db, user: UserRow, change: SeatChange) => Promise<void> },
+  arrival: Arrival & GrantNotes,
 ): Promise<UserRow> {
   const { provider, person } = vouched;
   const user =
@@ -64,7 +63,8 @@ export async function enterThrough(
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
   const identity = await findIdentity(tools.db, provider.id, person.subject);
   if (identity?.user_id !== user.id) throw faults.refused("该绑定刚被解除，请重新登录");
-  return noteArrival(tools, vouched, { user, identity, onSeat: arrival.onSeat });
+  const { onSeat, onStaff } = arrival;
+  return noteArrival(tools, vouched, { user, identity, onSeat, onStaff });
 }
 
 async function ownerOf(db: Db, { provider, person }: Vouched): Promise<UserRow | undefined> {
@@ -135,6 +135,7 @@ function identityOf({ clock }: ExternalTools, { provider, person }: Vouched, use
     user_id: userId,
     email: person.email,
     granted_group: "",
+    granted_set: 0,
     created_at: now,
     last_login_at: now,
   };
@@ -208,37 +209,29 @@ async function trySignUp(
   }
 }
 
-interface Noted {
+interface Noted extends GrantNotes {
   readonly user: UserRow;
   readonly identity: IdentityRow;
-  readonly onSeat: (tx: Db, user: UserRow, change: SeatChange) => Promise<void>;
 }
 
-/** Notes the login, and gives the group and the teams that the rules say; what the provider did not give is not taken back. */
+/** Notes the login, and gives what the rules say; what the provider did not give is not taken back. */
 async function noteArrival(
   tools: ExternalTools,
   { provider, person }: Vouched,
-  { user, identity, onSeat }: Noted,
+  { user, identity, ...notes }: Noted,
 ): Promise<UserRow> {
   const { db, clock, options, coord } = tools;
-  const seats = teamsOf(provider.settings.rules, person.sources);
-  const told = groupOf(provider.settings.rules, person.sources);
-  const isKnown = told !== undefined && told !== "" && Object.hasOwn(options.get("GroupRatio"), told);
-  const granted = isKnown ? told : told === "" ? "" : identity.granted_group;
-  const isTakenBack = told === "" && identity.granted_group !== "" && identity.granted_group === user.group;
-  const group = isKnown ? told : isTakenBack ? "default" : user.group;
-  const changes = await db.transaction().execute(async (tx) => {
+  const told = toldBy(provider, person.sources, options.get("GroupRatio"));
+  const granted = await db.transaction().execute(async (tx) => {
     const now = clock.seconds();
-    const seen = { email: person.email, granted_group: granted, last_login_at: now };
+    const granted = await grant(tx, { user, given: identity, told, now }, notes);
+    const seen = { ...granted.given, email: person.email, last_login_at: now };
     if (!(await noteLogin(tx, { id: identity.id, userId: user.id }, seen)))
       throw faults.refused("该绑定刚被解除，请重新登录");
-    if (group !== user.group) await updateUserProfile(tx, user.id, { group });
-    const seated = await seatBy(tx, provider, { userId: user.id, told: seats, now });
-    for (const change of seated) await onSeat(tx, user, change);
-    return seated.length;
+    return granted;
   });
-  if (group !== user.group || changes > 0) await coord.publish("users", String(user.id));
-  return { ...user, group };
+  if (granted.isChanged) await coord.publish("users", String(user.id));
+  return granted.user;
 }
 
 /**
@@ -291,26 +284,32 @@ async function whyTaken(db: Db, { provider, person }: Vouched, actor: Actor): Pr
   return faults.refused(`已绑定另一个 ${provider.name} 账号，请先解除绑定`);
 }
 
-/** Unbinds one of the actor's identities, unless it is the last way in, and ends the sessions it began. Throws: AppError. */
+/**
+ * Unbinds one of the actor's identities, unless it is the last way in, and ends the sessions it began. What its provider gave goes with
+ * it: nobody could take it back any more (requirements I46). Throws: AppError.
+ */
 export async function unbindIdentity(
   tools: ExternalTools,
   id: number,
   entry: Entry & { readonly actor: Actor },
-  beside: (tx: Db, slug: string) => Promise<void>,
+  { beside, ...notes }: GrantNotes & { readonly beside: (tx: Db, slug: string) => Promise<void> },
 ): Promise<void> {
   const { actor } = entry;
-  await tools.db.transaction().execute(async (tx) => {
+  const isChanged = await tools.db.transaction().execute(async (tx) => {
     // The user's row is locked by this: of two unbinds at once, the second sees what the first left.
     if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
     const own = await listIdentities(tx, actor.id);
     const identity = own.find((one) => one.id === id);
     if (!identity) throw faults.notFound("找不到该绑定");
     const others = own.filter((one) => one.id !== id && one.is_enabled === 1);
-    const { github_id, wechat_id } = await getUser(tx, actor.id);
+    const user = await getUser(tx, actor.id);
+    const { github_id, wechat_id } = user;
     const hasPassword = (await findPasswordByUserId(tx, actor.id)) !== "";
     if (!hasPassword && others.length === 0 && github_id === "" && wechat_id === "")
       throw faults.refused("这是最后一种登录方式，请先设置密码或绑定另一个账号");
     await removeIdentity(tx, { id, userId: actor.id, providerId: identity.provider_id });
     await beside(tx, identity.slug);
+    return takeBack(tx, { user, given: identity, now: tools.clock.seconds() }, notes);
   });
+  if (isChanged) await tools.coord.publish("users", String(actor.id));
 }

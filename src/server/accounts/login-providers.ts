@@ -1,9 +1,7 @@
 // Login providers as their rows tell: opened, checked, sealed. Secrets leave this file towards the provider alone.
 import { type ProviderDraft, type ProviderKind, ProviderSettings } from "#contract/login-provider.ts";
 import { faults } from "#server/errors.ts";
-import type { Db } from "#server/store/db.ts";
 import type { ProviderRow } from "#server/store/sign-on.ts";
-import { findTeam } from "#server/store/teams.ts";
 import type { Tools } from "#server/tools.ts";
 
 /** A provider with all it needs. */
@@ -71,14 +69,6 @@ export function checkProvider(
   const groups = options.get("GroupRatio");
   const strange = draft.rules.find(({ group }) => group !== "" && !Object.hasOwn(groups, group));
   if (strange) throw faults.refused(`没有这个分组：${strange.group}`);
-}
-
-/** Throws: AppError when a rule or a domain leads to a team that is not there, or closed. */
-export async function checkTeams(db: Db, ids: readonly number[]): Promise<void> {
-  for (const id of new Set(ids.filter((one) => one !== 0))) {
-    const team = await findTeam(db, id);
-    if (team?.closed_at !== 0) throw faults.refused(`没有这个团队：${id}`);
-  }
 }
 
 /** What a draft lacks, for the operator; undefined = nothing. */

@@ -1,5 +1,6 @@
 // Teams by what a login provider says of a person (requirements I46): it puts in and takes out, and touches no membership that people gave.
 import type { TeamRole } from "#contract/team-words.ts";
+import { faults } from "#server/errors.ts";
 import type { Db } from "#server/store/db.ts";
 import {
   changeRole,
@@ -68,4 +69,12 @@ async function unseat(tx: Db, { teamId, userId, providerId, now }: Seat): Promis
   if (team.heir_id === userId) await updateTeam(tx, teamId, { heir_id: 0 });
   const tokens = await passTokens(tx, { walletId: team.wallet_id, userId, heir: 0, now });
   return { teamId, kind: "leave", role: member.role, tokens: tokens.length };
+}
+
+/** Throws: AppError when a rule or a domain leads to a team that is not there, or closed. */
+export async function checkTeams(db: Db, ids: readonly number[]): Promise<void> {
+  for (const id of new Set(ids.filter((one) => one !== 0))) {
+    const team = await findTeam(db, id);
+    if (team?.closed_at !== 0) throw faults.refused(`没有这个团队：${id}`);
+  }
 }

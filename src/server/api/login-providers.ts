@@ -2,14 +2,15 @@
 import type { LoginProvider, loginProviderApi } from "#contract/login-provider.ts";
 import {
   checkProvider,
-  checkTeams,
   openProvider,
   providerColumns,
   redirectUrl,
   settingsOf,
 } from "#server/accounts/login-providers.ts";
+import { checkTeams } from "#server/accounts/seats.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   countIdentities,
@@ -21,6 +22,7 @@ import {
   purgeProviders,
   updateProvider,
 } from "#server/store/sign-on.ts";
+import { findStaffSet } from "#server/store/staff.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
@@ -36,7 +38,7 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
   async create(ctx, call) {
     const { kind, slug, ...draft } = call.body;
     checkProvider(ctx, kind, draft);
-    await checkTeams(ctx.db, draft.rules.map(teamOf));
+    await checkRules(ctx.db, draft);
     if (!["oidc", "oauth2"].includes(kind) && draft.secret === "") throw faults.invalid("请填写应用密钥");
     const columns = providerColumns(ctx, draft);
     const now = ctx.clock.seconds();
@@ -62,7 +64,7 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
     const { body, params } = call;
     const before = await getProvider(ctx, params.id);
     checkProvider(ctx, openProvider(ctx, before).kind, body);
-    await checkTeams(ctx.db, body.rules.map(teamOf));
+    await checkRules(ctx.db, body);
     await ctx.db.transaction().execute(async (tx) => {
       await updateProvider(tx, before.id, providerColumns(ctx, body));
       const { secret, ...told } = body;
@@ -95,7 +97,22 @@ export const loginProvider: Handlers<{ loginProvider: typeof loginProviderApi }>
   },
 };
 
-const teamOf = ({ team_id }: LoginProvider["rules"][number]) => team_id;
+/** Throws: AppError when a rule leads to a team or a set of permissions that is not there, or to one without consent. */
+async function checkRules(
+  db: Db,
+  { rules, grants_staff }: Pick<LoginProvider, "rules" | "grants_staff">,
+): Promise<void> {
+  await checkTeams(
+    db,
+    rules.map(({ team_id }) => team_id),
+  );
+  const sets = new Set(rules.map(({ staff_set_id }) => staff_set_id).filter((id) => id !== 0));
+  if (sets.size > 0 && !grants_staff)
+    throw faults.refused("规则会授予管理员权限，请先开启“可以授予管理员权限”");
+  for (const id of sets) {
+    if ((await findStaffSet(db, id)) === undefined) throw faults.refused(`没有这个权限集：${id}`);
+  }
+}
 
 /** Subjects of another service mean other people: those come back as strangers. */
 function isSameService(

@@ -1,6 +1,6 @@
 // Handlers: domains of mail that lead into a group and a team, for the super administrator (requirements I65).
 import type { MailDomainDraft, MailDomainRow, mailDomainApi } from "#contract/mail-domain.ts";
-import { checkTeams } from "#server/accounts/login-providers.ts";
+import { checkTeams } from "#server/accounts/seats.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { isTaken } from "#server/store/fault.ts";

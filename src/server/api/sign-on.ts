@@ -1,9 +1,8 @@
 // Handlers: logging in through the providers that the operator sets up, binding and unbinding their identities (requirements I40–I43).
 import type { signOnApi } from "#contract/sign-on.ts";
+import type { GrantNotes } from "#server/accounts/grants.ts";
 import { bindIdentity, enterThrough, unbindIdentity } from "#server/accounts/identities.ts";
-import type { SeatChange } from "#server/accounts/seats.ts";
 import type { Context } from "#server/context.ts";
-import type { Db } from "#server/store/db.ts";
 import { listIdentities } from "#server/store/sign-on.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
@@ -27,9 +26,15 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
 
   async unbind(ctx, call) {
     const { actor, params } = call;
-    await unbindIdentity(ctx, params.id, call, (tx, slug) =>
-      audit(ctx, tx, call, { action: "user.unbind", target: actor.id, detail: { identity: slug } }),
-    );
+    let via = "";
+    await unbindIdentity(ctx, params.id, call, {
+      ...noting(ctx, call, () => via),
+      beside: (tx, slug) => {
+        via = slug;
+        const detail = { identity: slug };
+        return audit(ctx, tx, call, { action: "user.unbind", target: actor.id, detail });
+      },
+    });
     return null;
   },
 
@@ -62,7 +67,7 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
         address,
         onMade: registering(ctx, call, slug),
         onAdopted: (tx, adopted) => audit(ctx, tx, { ...call, actor: adopted }, binding(adopted).act),
-        onSeat: (tx, seated, change) => auditSeat(ctx, tx, { ...call, actor: seated, slug }, change),
+        ...noting(ctx, call, () => slug),
       });
       const { role, external_login } = user;
       const idToken = person.idToken.length > MAX_TOKEN ? "" : person.idToken;
@@ -84,13 +89,17 @@ export const signOn: Handlers<{ signOn: typeof signOnApi }>["signOn"] = {
 
 const SEAT_ACTS = { join: "team.join", role: "team.role", leave: "team.leave" } as const;
 
-/** The team sees in its own log what the provider did. */
-function auditSeat(
-  ctx: Context,
-  tx: Db,
-  call: ActCall & { readonly slug: string },
-  { teamId, kind, role, tokens }: SeatChange,
-): Promise<void> {
-  const detail = { user: call.actor.username, role, tokens, via: call.slug };
-  return audit(ctx, tx, call, { action: SEAT_ACTS[kind], target: teamId, detail });
+/** The audit log of what a provider gave or took; a team sees in its own what became of its members. */
+function noting(ctx: Context, call: Omit<ActCall, "actor">, via: () => string): GrantNotes {
+  return {
+    onSeat: (tx, user, { teamId, kind, role, tokens }) => {
+      const detail = { user: user.username, role, tokens, via: via() };
+      return audit(ctx, tx, { ...call, actor: user }, { action: SEAT_ACTS[kind], target: teamId, detail });
+    },
+    onStaff: (tx, user, { kind, ...rights }) => {
+      const detail = { username: user.username, ...rights, via: via() };
+      const act = { action: `user.${kind}`, target: user.id, detail, before: user } as const;
+      return audit(ctx, tx, { ...call, actor: user }, act);
+    },
+  };
 }

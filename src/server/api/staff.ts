@@ -1,9 +1,10 @@
 // Handlers: sets of permissions, and who has which (requirements Z15, Z16, Z17). What a permission opens is data of the contract.
 import type { z } from "zod";
-import type { StaffSet, StaffSetDraft, staffApi } from "#contract/staff.ts";
+import { BUILT_IN_SETS, type StaffSet, type StaffSetDraft, type staffApi } from "#contract/staff.ts";
 import { isStaff, isSuper } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   assignStaffSet,
@@ -22,9 +23,12 @@ import type { Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
 
 export const staff: Handlers<{ staff: typeof staffApi }>["staff"] = {
-  async list({ db }) {
+  async list({ db }, { language }) {
     const counts = await countStaff(db);
-    return (await listStaffSets(db)).map((row) => present(row, counts));
+    return (await listStaffSets(db)).map((row) => {
+      const name = BUILT_IN_SETS.includes(row.name) ? say(row.name, language) : row.name;
+      return present({ ...row, name }, counts);
+    });
   },
 
   async create(ctx, call) {

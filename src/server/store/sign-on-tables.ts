@@ -32,6 +32,8 @@ export interface IdentitiesTable {
   email: string;
   /** The group that the provider's rules gave; "" = none. It takes back no other. */
   granted_group: string;
+  /** The set of permissions that they gave; 0 = none. */
+  granted_set: Generated<number>;
   created_at: number;
   last_login_at: number;
 }

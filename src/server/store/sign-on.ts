@@ -125,7 +125,7 @@ export async function insertIdentity(tx: Db, row: Insertable<IdentitiesTable>): 
 export function noteLogin(
   tx: Db,
   { id, userId }: { id: number; userId: number },
-  seen: Pick<IdentityRow, "email" | "granted_group" | "last_login_at">,
+  seen: Pick<IdentityRow, "email" | "granted_group" | "granted_set" | "last_login_at">,
 ): Promise<boolean> {
   return changesOne(
     tx.updateTable("identities").set(seen).where("id", "=", id).where("user_id", "=", userId),
@@ -141,6 +141,8 @@ export function listIdentities(db: Db, userId: number) {
       "identities.id",
       "identities.provider_id",
       "identities.email",
+      "identities.granted_group",
+      "identities.granted_set",
       "identities.created_at",
       "identities.last_login_at",
       "login_providers.slug",

@@ -163,6 +163,17 @@ export function findMember(db: Db, teamId: number, userId: number): Promise<Memb
   return members(db, teamId).where("team_members.user_id", "=", userId).executeTakeFirst();
 }
 
+/** The teams that a user is in by a login provider. */
+export async function listSeatsBy(tx: Db, userId: number, providerId: number): Promise<number[]> {
+  const rows = await tx
+    .selectFrom("team_members")
+    .select("team_id")
+    .where("user_id", "=", userId)
+    .where("provider_id", "=", providerId)
+    .execute();
+  return rows.map(({ team_id }) => team_id);
+}
+
 /** How many are in each of these teams. */
 export async function countMembers(db: Db, teamIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
   if (teamIds.length === 0) return new Map();

@@ -1,7 +1,10 @@
 // Whom a login provider lets in, and what its claims give.
+import { useQuery } from "@tanstack/react-query";
 import { Form, Input, Select, Switch } from "antd";
+import { query } from "#console/base/call.ts";
 import { Section } from "#console/ui/section.tsx";
 import type { ProviderKind } from "#contract/login-provider.ts";
+import { staffApi } from "#contract/staff.ts";
 import { faultyLine } from "./rules.ts";
 import { CHAT_WORDS } from "./words.ts";
 
@@ -10,7 +13,9 @@ const ruleLines = {
     const line = faultyLine(text);
     return line === undefined
       ? Promise.resolve()
-      : Promise.reject(new Error(`第 ${line} 行有误，应为：字段 = 值 → 分组，或 字段 = 值 → #团队编号 角色`));
+      : Promise.reject(
+          new Error(`第 ${line} 行有误，应为：字段 = 值 → 分组，或 → #团队编号 角色，或 → @权限集编号`),
+        );
   },
 };
 
@@ -79,9 +84,9 @@ export function AccountFields() {
       {isChat ? null : <MailFields />}
       <Form.Item
         name="rules"
-        label="分组与团队规则"
+        label="分组、团队与权限规则"
         rules={[ruleLines]}
-        extra="每行一条：字段 = 值 → 分组，或 字段 = 值 → #团队编号 角色（manager、finance、member、viewer）。分组取第一条符合的，每个团队也是；字段不存在时不改变，只收回由此给出的分组与团队。"
+        extra="每行一条：字段 = 值 → 分组，或 → #团队编号 角色（manager、finance、member、viewer），或 → @权限集编号。分组与权限集取第一条符合的，每个团队也是；字段不存在时不改变，只收回由此给出的。"
       >
         <Input.TextArea
           rows={4}
@@ -89,6 +94,28 @@ export function AccountFields() {
           placeholder={"groups = vip-users → vip\ngroups = developers → #3 member"}
         />
       </Form.Item>
+      <StaffFields />
     </Section>
+  );
+}
+
+/** The operator's consent to administrators, and the numbers that the rules name sets by. */
+function StaffFields() {
+  const isOn: boolean = Form.useWatch("grants_staff") ?? false;
+  const sets = useQuery({ ...query(staffApi.list, {}), enabled: isOn });
+  const numbers = (sets.data ?? []).map(({ id, name }) => `@${id} ${name}`).join("、");
+  return (
+    <Form.Item
+      name="grants_staff"
+      label="可以授予管理员权限"
+      valuePropName="checked"
+      extra={
+        isOn && numbers !== ""
+          ? `符合规则的账号成为管理员，只有该权限集的权限：${numbers}。`
+          : "开启后，规则可以让账号成为有指定权限集的管理员；关闭后，由此成为管理员的账号下次登录时恢复为普通用户。"
+      }
+    >
+      <Switch />
+    </Form.Item>
   );
 }

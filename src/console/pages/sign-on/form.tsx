@@ -56,6 +56,7 @@ const NEW: Values = {
   links_by_mail: false,
   is_only_way: false,
   trusts_mfa: false,
+  grants_staff: false,
   rules: "",
 };
 

@@ -35,6 +35,7 @@ import { factorResets } from "./0033-factor-resets.ts";
 import { invoices } from "./0037-invoices.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
+import { grantedSet } from "./0052-granted-set.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -74,4 +75,5 @@ export const MIGRATIONS: readonly Migration[] = [
   channelProbes,
   serviceAccounts,
   invoices,
+  grantedSet,
 ];
