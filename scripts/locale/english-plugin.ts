@@ -8,12 +8,19 @@ import { type Range, type Slot, type Text, textsIn } from "./texts.ts";
 /** `{0}`, or `{0|row|rows}`: one word where the number is one, another where it is not. */
 const SLOT = /\{(\d+)(?:\|([^|}]*)\|([^}]*))?\}/;
 
+/** What chooses between singular and plural, for the sources that do. */
+const PLURAL = "virtual:plural";
+const PLURAL_CODE = `const plural = new Intl.PluralRules("en");
+export const $isOne = (value) => plural.select(Number(value)) === "one";`;
+
 /** Replaces the texts of the sources below `root`. */
 export function english(root: string): Plugin {
   return {
     name: "english",
     enforce: "pre",
     applyToEnvironment: ({ name }) => name === "english",
+    resolveId: (id) => (id === PLURAL ? `\0${PLURAL}` : undefined),
+    load: (id) => (id === `\0${PLURAL}` ? PLURAL_CODE : undefined),
     transform(code, id) {
       const file = relative(root, id.split("?")[0] ?? id);
       if (!/^src\/.*\.tsx?$/.test(file)) return undefined;
@@ -68,7 +75,8 @@ export function inEnglish(file: string, source: string, translate: Translate): s
     }
     return done + source.slice(at, end);
   }
-  return rewritten({ start: 0, end: source.length });
+  const done = rewritten({ start: 0, end: source.length });
+  return done.includes("$isOne(") ? `import { $isOne } from "${PLURAL}";\n${done}` : done;
 }
 
 type Rewrite = (range: Range) => string;
@@ -97,7 +105,7 @@ function piecesOf(text: Text, words: string, rewritten: Rewrite): Piece[] {
   for (let index = 0; index < parts.length; index += 4) {
     const [said = "", number, one, many] = parts.slice(index, index + 4);
     const slot = number === undefined ? undefined : text.slots[Number(number)];
-    const isOne = slot && `String(${rewritten(slot.value)}) === "1"`;
+    const isOne = slot && `$isOne(${rewritten(slot.value)})`;
     const choice =
       one === undefined ? undefined : `(${isOne} ? ${JSON.stringify(one)} : ${JSON.stringify(many)})`;
     pieces.push({ said, slot, choice });

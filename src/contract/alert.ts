@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ALERT_EVENTS, type AlertEvent } from "./alert-events.ts";
 import { Email } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";
+import { Language } from "./language.ts";
 import { isOneLine } from "./name.ts";
 import { IdParams, ListBeside, Nothing, query, rowsOf, withoutEndSlashes } from "./wire.ts";
 
@@ -100,6 +101,8 @@ export const AlertTargetDraft = z.object({
     .max(50)
     .overwrite((events) => [...new Set(events)]),
   tells_end: z.boolean().default(true),
+  /** Of the messages. */
+  language: Language.default("zh"),
   quiet_from: Hour,
   quiet_to: Hour,
   /** Where to post; "" = it stays. */
@@ -160,6 +163,7 @@ export const AlertTarget = z.object({
   is_enabled: z.boolean(),
   events: z.array(Event),
   tells_end: z.boolean(),
+  language: Language,
   quiet_from: z.string(),
   quiet_to: z.string(),
   /** Of kinds whose address is a secret, its host alone. */

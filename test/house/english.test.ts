@@ -72,7 +72,7 @@ describe("texts of a source", () => {
     [
       "a template, with the singular",
       "const a = `共 ${n} 条`;",
-      'const a = `${n} ${(String(n) === "1" ? "row" : "rows")}`;',
+      'import { $isOne } from "virtual:plural";\nconst a = `${n} ${($isOne(n) ? "row" : "rows")}`;',
     ],
     ["in another order", "const a = `${x}先${y}后`;", "const a = `${y} before ${x}`;"],
     ["a text within a text", 'const a = `共 ${b ? "是" : c} 条`;', /\$\{b \? "yes" : c\}/],

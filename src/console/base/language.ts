@@ -22,8 +22,9 @@ export function wide(chinese: number, english: number): number {
 /** The language that is not on. */
 export const OTHER_LANGUAGE: Language = LANGUAGE === "en" ? "zh" : "en";
 
-/** What its own readers call it. */
-export const OTHER_NAME = LANGUAGE === "en" ? "简体中文" : "English";
+/** What each is called by its own readers. */
+export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { zh: "简体中文", en: "English" };
+export const OTHER_NAME = LANGUAGE_NAMES[OTHER_LANGUAGE];
 export const OTHER_SHORT = LANGUAGE === "en" ? "中" : "EN";
 
 /** Loads the console in the language that an account chose; "" = the one that the browser prefers stays. */

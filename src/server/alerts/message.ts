@@ -1,5 +1,7 @@
 // What an alert says, before any target's own form: cleaned, bounded, and several of them as one. Pure.
 import { ALERT_LEVEL_LABELS, type AlertLevel } from "#contract/alert-events.ts";
+import type { Language } from "#contract/language.ts";
+import { say } from "#server/locale/sentences.ts";
 import { redactText } from "#server/log/texts.ts";
 
 export type Level = AlertLevel | "over";
@@ -57,40 +59,67 @@ export function cleanContent(text: string): string {
 
 const WORST: readonly Level[] = ["critical", "warning", "over", "info"];
 
-/** Alerts as one message: alone as it is, several as a list with the newest first. `zone` names the operator's time zone. */
-export function messageOf(
-  parts: readonly Part[],
-  { link, zone, system }: { readonly link: string; readonly zone: string; readonly system: string },
-): Message {
+export interface MessageSetting {
+  readonly link: string;
+  /** The operator's time zone. */
+  readonly zone: string;
+  readonly system: string;
+  /** Of the target. */
+  readonly language: Language;
+}
+
+/** Alerts as one message: alone as it is, several as a list with the newest first. */
+export function messageOf(told: readonly Part[], { link, system, ...reader }: MessageSetting): Message {
+  const { language } = reader;
+  const parts = told.map((part) => saidIn(part, language));
   const [first] = parts;
   const level = WORST.find((one) => parts.some((part) => part.level === one)) ?? "info";
-  const head = `【${ALERT_LEVEL_LABELS[level]}】`;
+  const label = levelIn(language, level);
+  const head = language === "zh" ? `【${label}】` : `[${label}] `;
   if (first !== undefined && parts.length === 1) {
     const lines = first.content.split("\n").filter((line) => line !== "");
-    const when = `${timeIn(zone, first.created_at)} · ${cleanLine(system, 40)}`;
+    const when = `${timeIn(reader, first.created_at)} · ${cleanLine(system, 40)}`;
     return { level, title: head + first.title, lines: [...lines, when], link, parts };
   }
   const newest = parts.toReversed();
-  const lines = newest.slice(0, LISTED).map((part) => cleanLine(entryOf(part, zone), LISTED_LENGTH));
+  const lines = newest.slice(0, LISTED).map((part) => cleanLine(entryOf(part, reader), LISTED_LENGTH));
   const rest = parts.length - LISTED;
-  if (rest > 0) lines.push(`另有 ${rest} 条较早的，见控制台的发送记录`);
+  if (rest > 0) lines.push(say(`另有 ${rest} 条较早的，见控制台的发送记录`, language));
   return {
     level,
-    title: `${head}${cleanLine(system, 40)} 有 ${parts.length} 条通知`,
+    title: head + say(`${cleanLine(system, 40)} 有 ${parts.length} 条通知`, language),
     lines,
     link,
     parts: newest,
   };
 }
 
-function entryOf({ created_at, level, title, content }: Part, zone: string): string {
-  const detail = content.split("\n", 1)[0] ?? "";
-  return `${timeIn(zone, created_at)} ${ALERT_LEVEL_LABELS[level]} ${title}${detail === "" ? "" : `：${detail}`}`;
+/** A part in the language of its reader; what operators and upstreams wrote stays as it is. */
+function saidIn(part: Part, language: Language): Part {
+  if (language === "zh") return part;
+  const lines = part.content.split("\n").map((line) => say(line, language));
+  return { ...part, title: say(part.title, language), content: lines.join("\n") };
 }
 
-function timeIn(zone: string, seconds: number): string {
+function levelIn(language: Language, level: Level): string {
+  return say(ALERT_LEVEL_LABELS[level], language);
+}
+
+type Reader = Pick<MessageSetting, "zone" | "language">;
+
+function entryOf({ created_at, level, title, content }: Part, reader: Reader): string {
+  const { language } = reader;
+  const detail = content.split("\n", 1)[0] ?? "";
+  const colon = language === "zh" ? "：" : ": ";
+  const head = `${timeIn(reader, created_at)} ${levelIn(language, level)} ${title}`;
+  return detail === "" ? head : head + colon + detail;
+}
+
+const LOCALES: Readonly<Record<Language, string>> = { zh: "zh-CN", en: "en-US" };
+
+function timeIn({ zone, language }: Reader, seconds: number): string {
   const form = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" } as const;
-  return new Intl.DateTimeFormat("zh-CN", { ...form, hourCycle: "h23", timeZone: zone }).format(
+  return new Intl.DateTimeFormat(LOCALES[language], { ...form, hourCycle: "h23", timeZone: zone }).format(
     seconds * 1_000,
   );
 }

@@ -149,6 +149,7 @@ export async function sendTo(
     link: options.get("ServerAddress"),
     zone: options.get("BudgetTimeZone"),
     system: options.get("SystemName"),
+    language: target.language,
   });
   const { kind } = target;
   if (kind === "mail") return sendMail(tools, target, message);

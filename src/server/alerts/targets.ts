@@ -1,6 +1,7 @@
 // Targets of alerts as their rows tell: opened, checked, sealed. Addresses that are secrets leave this file towards the target alone.
 import { type AlertKind, type AlertTargetDraft, alertDraftFault, alertKinds } from "#contract/alert.ts";
 import { type AlertEvent, isAlertEvent } from "#contract/alert-events.ts";
+import type { Language } from "#contract/language.ts";
 import { faults } from "#server/errors.ts";
 import type { AlertTargetRow } from "#server/store/alerts.ts";
 import type { Tools } from "#server/tools.ts";
@@ -9,6 +10,7 @@ import type { Tools } from "#server/tools.ts";
 export interface TargetSettings {
   readonly events: readonly AlertEvent[];
   readonly tells_end: boolean;
+  readonly language: Language;
   readonly quiet_from: string;
   readonly quiet_to: string;
   readonly to: string;
@@ -28,7 +30,9 @@ const CONTEXTS = { address: "alert_targets.address", secret: "alert_targets.secr
 export function settingsOf({ settings }: Pick<AlertTargetRow, "settings">): TargetSettings {
   // Written by targetColumns alone.
   const stored = JSON.parse(settings) as TargetSettings;
-  return { ...stored, events: stored.events.filter(isAlertEvent) };
+  // Targets that were set up before there were languages speak Chinese.
+  const { language = "zh" } = stored as Partial<TargetSettings>;
+  return { ...stored, language, events: stored.events.filter(isAlertEvent) };
 }
 
 function openSealed({ secrets }: Pick<Tools, "secrets">, row: AlertTargetRow, part: "address" | "secret") {
@@ -56,8 +60,8 @@ export function shownAddress({ kind, address }: Pick<Target, "kind" | "address">
 
 /** The columns that a draft writes; an address or secret that is "" stays. */
 export function targetColumns({ secrets, clock }: Pick<Tools, "secrets" | "clock">, draft: AlertTargetDraft) {
-  const { name, is_enabled, address, secret, events, tells_end, quiet_from, quiet_to, to } = draft;
-  const settings: TargetSettings = { events, tells_end, quiet_from, quiet_to, to };
+  const { name, is_enabled, address, secret, events, tells_end, language, quiet_from, quiet_to, to } = draft;
+  const settings: TargetSettings = { events, tells_end, language, quiet_from, quiet_to, to };
   return {
     name,
     is_enabled: is_enabled ? 1 : 0,

@@ -12,7 +12,17 @@ const NOW = 1_767_225_600_000;
 
 function target(kind: Target["kind"]): Target {
   return {
-    ...{ id: 1, kind, name: "x", events: [], tells_end: true, quiet_from: "", quiet_to: "", to: "-100" },
+    ...{
+      id: 1,
+      kind,
+      name: "x",
+      events: [],
+      tells_end: true,
+      language: "zh",
+      quiet_from: "",
+      quiet_to: "",
+      to: "-100",
+    },
     address: "https://host.example/path",
     secret: "whsec_dG9sbGdhdGUtd2ViaG9vay1zZWNyZXQtMzItYnl0ZXMh",
   };
@@ -23,7 +33,12 @@ function part(fields: Partial<Part>): Part {
   return { ...plain, title: "渠道停用", content: "原因：401", ...fields };
 }
 
-const SETTING = { link: "https://gate.example", zone: "Asia/Shanghai", system: "Tollgate" };
+const SETTING = {
+  link: "https://gate.example",
+  zone: "Asia/Shanghai",
+  system: "Tollgate",
+  language: "zh",
+} as const;
 
 function bodyOf(kind: PostKind, parts: readonly Part[]): string {
   const moment = { nowMs: NOW, id: "m1", vendorUrl: undefined };
@@ -119,6 +134,22 @@ describe("texts", () => {
     expect(lines[0]).toContain("第 19 条");
     expect(lines).toHaveLength(16);
     expect(lines.at(-1)).toBe("另有 5 条较早的，见控制台的发送记录");
+  });
+
+  test("are in the target's language, with its dates; names that operators gave stay", () => {
+    const english = { ...SETTING, language: "en" } as const;
+    const alone = messageOf([part({})], english);
+    expect(alone.title).toBe("[Warning] 渠道停用");
+    const test = part({
+      title: "测试消息",
+      content: "收到这条消息，说明通知对象配置正确。",
+      level: "critical",
+    });
+    const { title, lines } = messageOf([test], english);
+    expect(`${title} ${lines[0]}`).not.toMatch(/[\u3000-\u9fff]/);
+    const many = messageOf(Array<Part>(20).fill(test), english);
+    expect(`${many.title} ${many.lines.join(" ")}`).not.toMatch(/[\u3000-\u9fff\uff00-\uffef]/);
+    expect(many.lines[0]).toMatch(/^\d\d\/\d\d, \d\d:\d\d /);
   });
 });
 

@@ -132,6 +132,7 @@ async function present(
   const { id, kind, name, events, tells_end, quiet_from, quiet_to, to } = target;
   return {
     ...{ id, kind, name, tells_end, quiet_from, quiet_to, to, waiting },
+    language: target.language,
     events: [...events],
     is_enabled: row.is_enabled === 1,
     address: shownAddress(target),

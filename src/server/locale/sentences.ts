@@ -9,6 +9,8 @@ const LEFT = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
 /** `{0}`, or `{0|row|rows}`: one word where the number is one, another where it is not. */
 const SLOT = /\{(\d+)(?:\|([^|}]*)\|([^}]*))?\}/g;
 
+const PLURALS = new Intl.PluralRules("en");
+
 /** `{0}的{1}` fits much that others write. */
 const SURE_WORDS = 4;
 
@@ -143,6 +145,6 @@ function fill({ slots, english: text }: Template, found: readonly string[], work
   return text.replace(SLOT, (_, slot: string, one?: string, many?: string) => {
     const value = values.get(Number(slot)) ?? "";
     if (one === undefined || many === undefined) return value;
-    return value === "1" ? one : many;
+    return PLURALS.select(Number(value)) === "one" ? one : many;
   });
 }

@@ -1,6 +1,7 @@
 // Makes or edits a target of alerts, and sends it a test message. Addresses that are secrets, and keys, are never shown.
 import { Button, Checkbox, Form, Select, Switch } from "antd";
 import { formQuery, query, useCall } from "#console/base/call.ts";
+import { LANGUAGE, LANGUAGE_NAMES } from "#console/base/language.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { required } from "#console/ui/fields.ts";
@@ -18,6 +19,7 @@ import {
   alertKinds,
 } from "#contract/alert.ts";
 import { ALERT_EVENTS, ALERT_LEVEL_LABELS, alertEvents } from "#contract/alert-events.ts";
+import { LANGUAGES } from "#contract/language.ts";
 import { useSendTest } from "./send-test.ts";
 import "./alert.css";
 
@@ -29,6 +31,7 @@ const NEW: Values = {
   is_enabled: true,
   events: ALERT_EVENTS.filter((event) => alertEvents[event].level !== "info"),
   tells_end: true,
+  language: LANGUAGE,
   quiet_from: "",
   quiet_to: "",
   address: "",
@@ -38,11 +41,11 @@ const NEW: Values = {
 
 function valuesOf(row: AlertTarget | undefined): Values {
   if (row === undefined) return NEW;
-  const { kind, name, is_enabled, events, tells_end, quiet_from, quiet_to, to } = row;
+  const { kind, name, is_enabled, events, tells_end, language, quiet_from, quiet_to, to } = row;
   // What is a secret comes back as its host: it stays when the field stays empty.
   const address = alertKinds[kind].address === "address" ? row.address : "";
   return {
-    ...{ kind, name, is_enabled, events, tells_end, quiet_from, quiet_to, to },
+    ...{ kind, name, is_enabled, events, tells_end, language, quiet_from, quiet_to, to },
     address,
     secret: "",
   };
@@ -158,6 +161,9 @@ function What() {
             label: `${alertEvents[value].label}（${ALERT_LEVEL_LABELS[alertEvents[value].level]}）`,
           }))}
         />
+      </Form.Item>
+      <Form.Item name="language" label="语言">
+        <Select options={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))} />
       </Form.Item>
       <Form.Item name="tells_end" label="恢复时也通知" valuePropName="checked">
         <Switch />
