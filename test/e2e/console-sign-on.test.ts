@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { APP, type ChatLogins, startChatLogins } from "#test/emulators/chat-logins.ts";
 import { startOidcWorld } from "#test/emulators/oidc-world.ts";
-import { screenshot } from "#test/worlds/browser.ts";
+import { screenshot, screenshots } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 let world: ConsoleWorld;
@@ -23,14 +23,26 @@ afterAll(async () => {
   await world?.close();
 });
 
-it("is set up by the super administrator, lets a new user in, and is bound in the settings", async () => {
+it("is set up by the super administrator, lets a new user into the group of the mail domain, and is bound in the settings", async () => {
   const admin = await world.visit("root");
+  await admin.page.goto("/mail-domain");
+  await admin.page.getByRole("link", { name: "添加邮箱域名" }).first().click();
+  await admin.page.getByLabel("邮箱域名").fill("corp.example");
+  await admin.page.getByLabel("分组").click();
+  await admin.page.getByTitle("vip", { exact: true }).click();
+  await screenshots(admin.page, "mail-domain-form");
+  await admin.page.getByRole("button", { name: "提交" }).click();
+  await admin.page.getByRole("cell", { name: "corp.example" }).waitFor();
+  await screenshots(admin.page, "mail-domain-list");
+
   await admin.page.goto(`${world.server.url}/login-provider/add`);
   await admin.page.getByLabel("名称", { exact: true }).fill("公司账号");
   await admin.page.getByLabel("标识", { exact: true }).fill("company");
   await admin.page.getByLabel("签发者地址").fill(provider.issuer);
   await admin.page.getByLabel("客户端 ID").fill(provider.clientId);
   await admin.page.getByLabel("客户端密钥").fill(provider.clientSecret);
+  await admin.page.getByLabel("单位的邮箱域名").fill("corp.example");
+  await admin.page.keyboard.press("Enter");
   for (const width of [1440, 390]) {
     await admin.page.setViewportSize({ width, height: 900 });
     await screenshot(admin.page, `sign-on-form-${width}`);
@@ -53,6 +65,8 @@ it("is set up by the super administrator, lets a new user in, and is bound in th
   }
   await button.click();
   await guest.page.waitForURL(/\/token$/);
+  const self = await (await guest.context.request.get("/api/user/self")).json();
+  expect(self.data).toMatchObject({ group: "vip", email: "lihua@corp.example" });
   await guest.page.goto(`${world.server.url}/setting`);
   await guest.page.getByRole("button", { name: "解除绑定" }).waitFor();
   for (const width of [1440, 390]) {

@@ -29,6 +29,8 @@ export interface WindowKind {
 export interface ConsoleWorld {
   readonly server: ServerProcess;
   readonly browser: Browser;
+  /** Where the server keeps its database. */
+  readonly dataDir: string;
   /** Addresses of everything that any page has asked for. */
   readonly asked: readonly string[];
   /** Opens a window of its own, signed in as `person` or as a guest; the test closes its context. */
@@ -50,6 +52,7 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
   return {
     server,
     browser,
+    dataDir: dir.path,
     asked: askedByAll,
     async visit(person, size = { width: 1440, height: 900 }, kind = {}) {
       const bypassCSP = kind.isUnprotected === true;
