@@ -20,6 +20,7 @@ import { createSessions, type Sessions } from "./accounts/sessions.ts";
 import { createSignOn, type SignOn } from "./accounts/sign-on.ts";
 import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
 import { type Alerts, createAlerts } from "./alerts/alerts.ts";
+import type { AlertLetter } from "./alerts/parts.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
 import { type ChannelGate, createChannelGate } from "./channels/channel-caps.ts";
 import { CircuitBreakers } from "./channels/circuit-breakers.ts";
@@ -310,6 +311,6 @@ function createPost(
 
 /** Letters of alerts: one try each, since alerts have tries of their own. */
 function alertMail({ options }: Pick<Tools, "options">, mailer: Mailer) {
-  return async (to: string, letter: { readonly title: string; readonly content: string }) =>
-    mailer.isReady() ? mailer.once(to, noticeLetter(options.get("SystemName"), letter)) : undefined;
+  return async (to: string, { language, ...letter }: AlertLetter) =>
+    mailer.isReady() ? mailer.once(to, noticeLetter(options.get("SystemName"), letter), language) : undefined;
 }

@@ -41,8 +41,8 @@ export interface Mailer {
    * while many others wait. `;` separates several addresses. Never throws.
    */
   post(to: string, text: LetterText, language?: Language): Promise<Posted>;
-  /** One try, without later ones. Never throws. */
-  once(to: string, text: LetterText): Promise<MailResult>;
+  /** One try, without later ones, in the language that the operator set for it. Never throws. */
+  once(to: string, text: LetterText, language: Language): Promise<MailResult>;
   /** Resolves when no letter is being sent; letters that wait for another try do not count. */
   idle(): Promise<void>;
   /** Drops waiting letters, and finishes those that are being sent. */
@@ -124,8 +124,12 @@ export function createMailer(tools: MailerTools): Mailer {
       const first = track(attempt(written(to, text, language), 0));
       return isBusy ? "queued" : first;
     },
-    once: (to, text) =>
-      track(inTurn(async () => sendMail(tools.egress, serverOf(tools), await written(to, text)))),
+    once: (to, text, language) =>
+      track(
+        inTurn(() =>
+          sendMail(tools.egress, serverOf(tools), letterOf(tools, to, inLanguage(text, language))),
+        ),
+      ),
     idle,
     async close() {
       for (const timer of retries) clearTimeout(timer);

@@ -24,6 +24,7 @@ export interface Message {
   readonly lines: readonly string[];
   /** The console; "" = its address is not set. */
   readonly link: string;
+  readonly linkText: string;
   /** For programs: all that it tells. */
   readonly parts: readonly Part[];
 }
@@ -72,6 +73,7 @@ export interface MessageSetting {
 export function messageOf(told: readonly Part[], { link, system, ...reader }: MessageSetting): Message {
   const { language } = reader;
   const parts = told.map((part) => saidIn(part, language));
+  const linkText = say("打开控制台", language);
   const [first] = parts;
   const level = WORST.find((one) => parts.some((part) => part.level === one)) ?? "info";
   const label = levelIn(language, level);
@@ -79,7 +81,7 @@ export function messageOf(told: readonly Part[], { link, system, ...reader }: Me
   if (first !== undefined && parts.length === 1) {
     const lines = first.content.split("\n").filter((line) => line !== "");
     const when = `${timeIn(reader, first.created_at)} · ${cleanLine(system, 40)}`;
-    return { level, title: head + first.title, lines: [...lines, when], link, parts };
+    return { level, title: head + first.title, lines: [...lines, when], link, linkText, parts };
   }
   const newest = parts.toReversed();
   const lines = newest.slice(0, LISTED).map((part) => cleanLine(entryOf(part, reader), LISTED_LENGTH));
@@ -90,6 +92,7 @@ export function messageOf(told: readonly Part[], { link, system, ...reader }: Me
     title: head + say(`${cleanLine(system, 40)} 有 ${parts.length} 条通知`, language),
     lines,
     link,
+    linkText,
     parts: newest,
   };
 }

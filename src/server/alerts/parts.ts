@@ -1,4 +1,5 @@
 // What alerts work with. Types only.
+import type { Language } from "#contract/language.ts";
 import type { MailResult } from "#server/egress/mail.ts";
 import type { Tools } from "#server/tools.ts";
 
@@ -7,11 +8,15 @@ export type AlertTools = Pick<
   "db" | "clock" | "secrets" | "coord" | "options" | "egress" | "events" | "config"
 > & {
   /** One try of a letter; undefined = no mail server is set up. `;` separates addresses. */
-  mail(
-    to: string,
-    letter: { readonly title: string; readonly content: string },
-  ): Promise<MailResult | undefined>;
+  mail(to: string, letter: AlertLetter): Promise<MailResult | undefined>;
 };
+
+export interface AlertLetter {
+  readonly title: string;
+  readonly content: string;
+  /** Of the target. */
+  readonly language: Language;
+}
 
 /** What the queue works with. */
 export type AlertParts = AlertTools & Pick<Tools, "stopping">;

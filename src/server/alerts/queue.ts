@@ -165,11 +165,11 @@ export async function sendTo(
 
 async function sendMail(
   tools: AlertParts,
-  { to }: Target,
+  { to, language }: Target,
   { title, lines, link }: Message,
 ): Promise<Outcome> {
   const content = [...lines, ...(link === "" ? [] : [link])].join("\n");
-  const result = await tools.mail(to, { title, content });
+  const result = await tools.mail(to, { title, content, language });
   if (result === undefined)
     return { isSent: false, problem: "还没有配置发信服务器", mayRetry: false, afterMs: 0 };
   if (result.isSent) return result;

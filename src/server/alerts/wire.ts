@@ -92,12 +92,16 @@ export function feishuSign(seconds: number, secret: string): string {
 }
 
 /** A card whose texts are plain: what looks like a mark stays one's own text. */
-function feishu({ address, secret }: Target, { level, title, lines, link }: Message, moment: Moment) {
+function feishu(
+  { address, secret }: Target,
+  { level, title, lines, link, linkText }: Message,
+  moment: Moment,
+) {
   const seconds = Math.floor(moment.nowMs / 1_000);
   const plain = (content: string) => ({ tag: "plain_text", content });
   const button = {
     tag: "button",
-    text: plain("打开控制台"),
+    text: plain(linkText),
     behaviors: [{ type: "open_url", default_url: link }],
   };
   const card = {
@@ -122,13 +126,13 @@ export function dingtalkSign(nowMs: number, secret: string): string {
   return encodeURIComponent(hmacSha256(secret, `${nowMs}\n${secret}`).toString("base64"));
 }
 
-function dingtalk({ address, secret }: Target, { title, lines, link }: Message, moment: Moment) {
+function dingtalk({ address, secret }: Target, { title, lines, link, linkText }: Message, moment: Moment) {
   const { nowMs } = moment;
   const signed = secret === "" ? "" : `&timestamp=${nowMs}&sign=${dingtalkSign(nowMs, secret)}`;
   const text = [
     `### ${plainMarks(title)}`,
     linesWithin(lines.map(plainMarks), "\n\n", 16_000),
-    ...(link === "" ? [] : [`[打开控制台](${encodeURI(link)})`]),
+    ...(link === "" ? [] : [`[${linkText}](${encodeURI(link)})`]),
   ].join("\n\n");
   const markdown = { title: plainMarks(title), text };
   return {
@@ -145,7 +149,7 @@ const FONTS: Readonly<Record<Level, string>> = {
 };
 
 /** At most 4,096 bytes of Markdown (vendors/wecom-robot). */
-function wecom({ address }: Target, { level, title, lines, link }: Message, moment: Moment) {
+function wecom({ address }: Target, { level, title, lines, link, linkText }: Message, moment: Moment) {
   const content = [
     `<font color="${FONTS[level]}">**${plainMarks(title)}**</font>`,
     linesWithin(
@@ -153,7 +157,7 @@ function wecom({ address }: Target, { level, title, lines, link }: Message, mome
       "\n",
       3_000,
     ),
-    ...(link === "" ? [] : [`[打开控制台](${encodeURI(link)})`]),
+    ...(link === "" ? [] : [`[${linkText}](${encodeURI(link)})`]),
   ].join("\n");
   return {
     url: atVendor(address, moment),
@@ -179,9 +183,9 @@ function slackEscape(text: string): string {
 }
 
 /** Blocks of plain text; the fallback is escaped (vendors/slack). */
-function slack({ address }: Target, { title, lines, link }: Message, moment: Moment) {
+function slack({ address }: Target, { title, lines, link, linkText }: Message, moment: Moment) {
   const plain = (text: string) => ({ type: "plain_text", text, emoji: false });
-  const opens = { type: "mrkdwn", text: `<${encodeURI(link)}|打开控制台>` };
+  const opens = { type: "mrkdwn", text: `<${encodeURI(link)}|${linkText}>` };
   const blocks = [
     { type: "header", text: plain(noMention(title).slice(0, 150)) },
     { type: "section", text: plain(noMention(linesWithin(lines, "\n", 2_900))) },

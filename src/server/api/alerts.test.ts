@@ -122,6 +122,18 @@ describe.each(databases)("alerts on $name", (database) => {
     expect(letter.to).toEqual(["ops@example.com", "boss@example.com"]);
   });
 
+  test("a target is told in its language, by mail and by robots", async () => {
+    const mail = await add("mail", { language: "en" });
+    const robot = await add("slack", { language: "en" });
+    expect(await targets()).toMatchObject([{ language: "en" }, { language: "en" }]);
+    for (const id of [mail, robot]) await app.call(asRoot, "POST", `/api/alert/target/${id}/test`, {});
+    const { subject, html } = await smtp.take("ops@example.com");
+    expect(subject + html).not.toMatch(/[\u3000-\u9fff]/);
+    expect(html).toContain('lang="en"');
+    expect(JSON.stringify(robots.taken[0]?.body)).toContain("Open the console");
+    expect(JSON.stringify(robots.taken[0]?.body)).not.toMatch(/[\u3000-\u9fff]/);
+  });
+
   test("only what was chosen is told, and what happens once is told once in ten minutes", async () => {
     await add("webhook", { events: ["budget_spent"] });
     const notice = once();
