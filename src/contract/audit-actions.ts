@@ -95,6 +95,7 @@ export const AUDIT_ACTIONS = {
   "team.close": "解散团队",
   "team.limit": "设置团队限额",
   "team.cap": "设置成员限额",
+  "team.project": "管理团队项目",
   "team.role": "修改成员角色",
   "team.invite": "邀请成员",
   "team.revoke": "撤销邀请",

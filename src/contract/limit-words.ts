@@ -1,12 +1,13 @@
 // The words of limits, as data and types: what is limited, for whom, over which time. Without schemas, since the ledger's rules need them.
 
 /**
- * Whose calls are counted: of a token, of a member of a team, of a team, of a user, of each user of a group by himself, of all users of a
+ * Whose calls are counted: of a token, of a member of a team, of a project of a team, of a team, of a user, of each user of a group by himself, of all users of a
  * group together, of everybody. The first that has no room is named. Of a channel and of one of its keys all calls that go there are counted.
  */
 export const LIMIT_SUBJECTS = [
   "token",
   "seat",
+  "project",
   "team",
   "user",
   "member",
@@ -21,6 +22,7 @@ export type LimitSubject = (typeof LIMIT_SUBJECTS)[number];
 export const OWNED_SUBJECTS = [
   "token",
   "seat",
+  "project",
   "team",
   "channel",
   "channel_key",

@@ -11,6 +11,8 @@ export const TEAM_RIGHTS = {
   people: ["owner", "manager"],
   /** Make tokens that the wallet pays for, and change one's own. */
   token: ["owner", "manager", "member"],
+  /** Make projects, and set their caps. */
+  projects: ["owner", "manager"],
   /** See and change the tokens of others, never their keys. */
   tokens: ["owner", "manager"],
   /** Read the calls of others and what they cost; else only one's own. */

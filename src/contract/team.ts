@@ -1,9 +1,10 @@
 // Teams (团队): people who share a wallet. What a role may do stands with each call (`right`), by the table in team-words.ts.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { Limit, LimitDraft } from "./limit.ts";
+import { Limit } from "./limit.ts";
 import { LogEntry, SelfLogFilter } from "./log.ts";
 import { isOneLine, isSeen } from "./name.ts";
+import { TeamLimits as Limits, teamProjectApi } from "./team-project.ts";
 import { GivenTeamRole as GivenRole, TeamRoleName as Role } from "./team-role.ts";
 import { UsageQuery, UsageReport } from "./usage.ts";
 import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
@@ -69,7 +70,6 @@ export const TeamInvitation = z.object({
 });
 export type TeamInvitation = z.output<typeof TeamInvitation>;
 
-const Limits = z.object({ limits: z.array(LimitDraft).max(20, "最多 20 条限额") });
 const Person = z.object({ user_id: z.int().min(1) });
 const Code = z.object({ code: z.string().trim().min(1).max(100) });
 
@@ -77,6 +77,8 @@ const Code = z.object({ code: z.string().trim().min(1).max(100) });
 export const TeamUsage = UsageReport.omit({ outcomes: true }).extend({
   /** By member, who spent most first; former members too. */
   members: z.array(z.object({ user_id: z.int(), username: z.string(), quota: Quota, requests: z.int() })),
+  /** By project, closed ones too; calls of tokens without one are in none. */
+  projects: z.array(z.object({ project_id: z.int(), name: z.string(), quota: Quota, requests: z.int() })),
 });
 export type TeamUsage = z.output<typeof TeamUsage>;
 
@@ -185,6 +187,7 @@ export const teamApi = {
     query: z.object({ user_id: query.count, heir_id: query.count }),
     data: Nothing,
   }),
+  ...teamProjectApi,
   invitations: endpoint({
     method: "GET",
     path: "/api/team/:id/invitation",
@@ -294,7 +297,7 @@ export const teamApi = {
     path: "/api/team/:id/usage",
     level: "user",
     right: "calls",
-    summary: "团队最近 days 天的消费：按天与模型、按成员",
+    summary: "团队最近 days 天的消费：按天与模型、按成员、按项目",
     params: IdParams,
     query: UsageQuery,
     data: TeamUsage,

@@ -93,6 +93,8 @@ export const Token = z.object({
   /** The team that pays for its calls; 0 = its user does. Our addition, as is the name of who holds it, "" where it is one's own. */
   team_id: z.int().default(0),
   holder: z.string().default(""),
+  /** The project of that team it belongs to; 0 = none. */
+  project_id: z.int().default(0),
 });
 export type Token = z.output<typeof Token>;
 
@@ -139,6 +141,8 @@ export const TokenDraft = z.object({
   shown_once: z.boolean().optional(),
   /** The team that is to pay; absent or 0 = the account of the actor. */
   team_id: z.int().min(0).optional(),
+  /** The project of that team it is for; 0 = none. */
+  project_id: z.int().min(0).optional(),
 });
 export type TokenDraft = z.output<typeof TokenDraft>;
 
@@ -166,6 +170,7 @@ export const TokenUpdate = z.object({
   ...GroupChoice,
   tags: Tags.optional(),
   metadata: Metadata.optional(),
+  project_id: z.int().min(0).optional(),
   /** true = what opens the key is deleted, for ever; false changes nothing. */
   shown_once: z.boolean().optional(),
 });

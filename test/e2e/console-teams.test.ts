@@ -1,6 +1,6 @@
 // A team in a real browser (requirements O04–O07): made, filled by a link, capped, and seen by who may only look.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { screenshot } from "#test/worlds/browser.ts";
+import { screenshot, screenshots } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
@@ -132,3 +132,34 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   await guest.context.close();
   await context.close();
 }, 120_000);
+
+it("an owner makes a project, caps it and gives it a token (requirements O09)", async () => {
+  const { page, context, complaints } = await world.visit("lihua");
+  await page.goto("/team/1?tab=project");
+  await page.getByText("还没有项目").first().waitFor();
+  await page.getByRole("button", { name: "添加新的项目" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("项目名称").fill("官网改版");
+  await dialog.getByRole("button", { name: /^保\s?存$/ }).click();
+  const row = page.getByRole("row", { name: /官网改版/ });
+  await row.waitFor();
+  await dialog.waitFor({ state: "hidden" });
+  await row.getByRole("button", { name: "上限" }).click();
+  await dialog.getByRole("button", { name: "$1", exact: true }).click();
+  await dialog.getByRole("button", { name: /^保\s?存$/ }).click();
+  await row.getByText(/\$0\.00 \/ \$1\.00/).waitFor();
+  await dialog.waitFor({ state: "hidden" });
+  await screenshots(page, "team-projects");
+  await page.goto("/token/add?team=1");
+  await page.getByLabel("名称", { exact: true }).fill("官网");
+  await page.getByRole("combobox", { name: "项目" }).click();
+  await page.getByTitle("官网改版").click();
+  await screenshots(page, "team-project-token");
+  await page.getByRole("button", { name: "提交" }).click();
+  await page.waitForURL("**/token?team=1");
+  await page.goto("/team/1?tab=project");
+  await row.waitFor();
+  expect(await row.getByRole("button", { name: "删除" }).isDisabled()).toBe(true);
+  expect(complaints).toEqual([]);
+  await context.close();
+});

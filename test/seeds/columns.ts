@@ -184,6 +184,7 @@ export const COLUMNS: ColumnsOf = {
     subnet: true,
     groups: true,
     wallet_id: true,
+    project_id: true,
     key_hint: true,
     tags: true,
     metadata: true,

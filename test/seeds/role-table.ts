@@ -89,6 +89,11 @@ const ROUTES: Readonly<Record<Level, string>> = {
     PUT /api/team/:id/member
     PUT /api/team/:id/member/limit
     DELETE /api/team/:id/member
+    GET /api/team/:id/project
+    POST /api/team/:id/project
+    PUT /api/team/:id/project
+    DELETE /api/team/:id/project
+    PUT /api/team/:id/project/limit
     GET /api/team/:id/invitation
     POST /api/team/:id/invitation
     DELETE /api/team/:id/invitation

@@ -15,6 +15,7 @@ export const teamColumns: Columns = {
     joined_at: true,
     provider_id: true,
   },
+  team_projects: { id: true, team_id: true, name: true, created_at: true, closed_at: true },
   team_invitations: {
     id: true,
     team_id: true,

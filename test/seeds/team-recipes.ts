@@ -49,6 +49,19 @@ export function teamRecipes(
       headers: owner,
     };
   }
+  /** A call about a new project of a new team. */
+  const ofProject =
+    (path: string, body?: () => object): Recipe =>
+    async (world) => {
+      const { id, owner } = await fresh(world);
+      const name = freshName();
+      const { data } = await world.app.call(owner, "POST", `/api/team/${id}/project`, { name });
+      const project = { project_id: data.id };
+      const to = `/api/team/${id}${path}`;
+      return body === undefined
+        ? { path: `${to}?project_id=${data.id}`, headers: owner }
+        : { path: to, headers: owner, body: { ...project, ...body() } };
+    };
   return {
     "POST /api/team/": async (world) => ({
       body: { name: freshName() },
@@ -69,6 +82,11 @@ export function teamRecipes(
       const { id, owner, member } = await fresh(world);
       return { path: `/api/team/${id}/member?user_id=${member.id}`, headers: owner };
     },
+    "GET /api/team/:id/project": own("/project"),
+    "POST /api/team/:id/project": own("/project", () => ({ name: freshName() })),
+    "PUT /api/team/:id/project": ofProject("/project", () => ({ name: freshName() })),
+    "DELETE /api/team/:id/project": ofProject("/project"),
+    "PUT /api/team/:id/project/limit": ofProject("/project/limit", () => ({ limits })),
     "GET /api/team/:id/invitation": own("/invitation"),
     "POST /api/team/:id/invitation": own("/invitation", () => ({ role: "member" })),
     "DELETE /api/team/:id/invitation": async (world) => {

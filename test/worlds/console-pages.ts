@@ -36,6 +36,7 @@ export const userPages: readonly string[] = [
   "/token/limit/2/edit/1",
   "/team",
   "/team/1",
+  "/team/1?tab=project",
   "/team/1?tab=log",
   "/team/1?tab=invitation",
   "/team/join#unknown",

@@ -51,9 +51,19 @@ export async function seedMember(
 export async function moveToken(
   db: Db,
   tokenId: number,
-  change: { readonly wallet_id: number; readonly user_id?: number },
+  change: { readonly wallet_id: number; readonly user_id?: number; readonly project_id?: number },
 ): Promise<void> {
   await db.updateTable("tokens").set(change).where("id", "=", tokenId).execute();
+}
+
+/** A project of the team of a wallet. Returns its id. */
+export async function seedProject(db: Db, walletId: number): Promise<number> {
+  serial += 1;
+  const teams = db.selectFrom("teams").select("id").where("wallet_id", "=", walletId);
+  const { id: team_id } = await teams.executeTakeFirstOrThrow();
+  const row = { team_id, name: `project${serial}`, created_at: 1_800_000_000, closed_at: 0 };
+  const { id } = await db.insertInto("team_projects").values(row).returning("id").executeTakeFirstOrThrow();
+  return id;
 }
 
 /** An unlimited token of a person that a team pays for; the person becomes a member. */

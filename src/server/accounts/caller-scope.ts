@@ -31,7 +31,7 @@ export interface Scope {
 /** Whose calls they are, of a token or, with id 0, of a user without one. */
 export type ScopeOwner = Pick<
   TokenWithOwner,
-  "id" | "user_id" | "wallet_id" | "group" | "wallet_group" | "seat_id" | "groups"
+  "id" | "user_id" | "wallet_id" | "project_id" | "group" | "wallet_group" | "seat_id" | "groups"
 >;
 
 export async function readScope(
@@ -64,7 +64,8 @@ function planOf({ id, terms }: PlanPeriodRow): CallerPlan {
 /** Whose limits the calls of a token pass (requirements O08). */
 function limitedBy(row: ScopeOwner, group: string): Limited {
   const own = { tokenId: row.id, userId: row.user_id, group };
-  return row.wallet_id === 0 ? own : { ...own, walletId: row.wallet_id, seatId: row.seat_id ?? 0 };
+  const { wallet_id: walletId, project_id: projectId } = row;
+  return walletId === 0 ? own : { ...own, walletId, projectId, seatId: row.seat_id ?? 0 };
 }
 
 /** The account that pays. */

@@ -139,11 +139,11 @@ export async function setLimitsOfToken(
   await ctx.coord.publish("tokens", String(tokenId));
 }
 
-/** Brings the limits of a token, member or team to those that were sent. */
+/** Brings the limits of a token, member, project or team to those that were sent. */
 export async function replaceLimits(
   ctx: Context,
   tx: Db,
-  { subject, id: subjectId }: { subject: "token" | "seat" | "team"; id: number },
+  { subject, id: subjectId }: { subject: "token" | "seat" | "project" | "team"; id: number },
   drafts: readonly LimitDraft[],
 ): Promise<void> {
   const nowSec = ctx.clock.seconds();

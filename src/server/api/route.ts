@@ -73,6 +73,7 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
     id: 0,
     user_id: userId,
     wallet_id: 0,
+    project_id: 0,
     group: user.group,
     wallet_group: null,
     seat_id: null,

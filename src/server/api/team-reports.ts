@@ -2,6 +2,7 @@
 import { teamApi } from "#contract/team.ts";
 import { mayInTeam } from "#contract/team-words.ts";
 import { countLogs, listLogs } from "#server/store/logs.ts";
+import { sumProjects } from "#server/store/team-projects.ts";
 import { sumMembers } from "#server/store/teams.ts";
 import { nameUsers } from "#server/store/usage.ts";
 import type { Handlers } from "./call.ts";
@@ -31,14 +32,16 @@ export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | 
   async usage(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.usage);
     const span = spanOf(ctx, team.wallet_id, call.query);
-    const [report, sums] = await Promise.all([
+    const [report, sums, projects] = await Promise.all([
       reportOf(ctx, span, call.query),
       sumMembers(ctx.db, team.wallet_id, span),
+      sumProjects(ctx.db, team.id, span),
     ]);
     const names = await nameUsers(ctx.db, [...sums.keys()]);
     const members = [...sums]
       .map(([user_id, spent]) => ({ user_id, username: names.get(user_id) ?? "", ...spent }))
       .sort((one, other) => other.quota - one.quota || one.user_id - other.user_id);
-    return { ...report, members };
+    projects.sort((one, other) => other.quota - one.quota || one.project_id - other.project_id);
+    return { ...report, members, projects };
   },
 };

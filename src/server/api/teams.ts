@@ -24,6 +24,7 @@ import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { limitsOf, replaceLimits } from "./limits.ts";
 import { people } from "./team-people.ts";
+import { projects } from "./team-projects.ts";
 import { reports } from "./team-reports.ts";
 import { presentAll, presentOne, presentOwn } from "./team-view.ts";
 import { enterTeam } from "./token-reach.ts";
@@ -34,6 +35,7 @@ const MOST_OWNED = 20;
 export const team: Handlers<{ team: typeof teamApi }>["team"] = {
   ...people,
   ...reports,
+  ...projects,
 
   async list(ctx, { actor }) {
     const rows = await listMemberships(ctx.db, actor.id);

@@ -24,6 +24,7 @@ import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
+import { holdProject } from "./team-projects.ts";
 import { openGroups, refuseGroups } from "./token-groups.ts";
 import { forgetAll, justRotated, rotate } from "./token-keys.ts";
 import { enterTeam, type Reached, reachToken } from "./token-reach.ts";
@@ -60,9 +61,10 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     await refuseGroups(ctx, holder.walletId || holder.userId, chosenGroups(body));
     const { row, key } = newRow(ctx, holder, body);
     const id = await ctx.db.transaction().execute(async (tx) => {
+      await holdProject(tx, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
       const made = await insertToken(tx, row);
-      const { name, remain_quota, unlimited_quota, expired_time, team_id } = body;
-      const detail = { name, remain_quota, unlimited_quota, expired_time, team_id };
+      const { name, remain_quota, unlimited_quota, expired_time, team_id, project_id } = body;
+      const detail = { name, remain_quota, unlimited_quota, expired_time, team_id, project_id };
       await audit(ctx, tx, call, { action: "token.create", target: made, detail });
       return made;
     });
@@ -79,10 +81,11 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
       newRow(ctx, holder, { ...body, name: `${body.name}-${index + 1}` }),
     );
     const ids = await ctx.db.transaction().execute(async (tx) => {
+      await holdProject(tx, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
       const made: number[] = [];
       for (const { row } of drafts) made.push(await insertToken(tx, row));
-      const { name, count, remain_quota, unlimited_quota, expired_time, team_id } = body;
-      const detail = { name, count, remain_quota, unlimited_quota, expired_time, team_id };
+      const { name, count, remain_quota, unlimited_quota, expired_time, team_id, project_id } = body;
+      const detail = { name, count, remain_quota, unlimited_quota, expired_time, team_id, project_id };
       await audit(ctx, tx, call, { action: "token.create", target: made.join(","), detail });
       return made;
     });
@@ -97,7 +100,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 
   async update(ctx, call) {
     const { actor, query, body } = call;
-    const { row: current } = await reachToken(ctx, actor, body.id);
+    const { row: current, team } = await reachToken(ctx, actor, body.id);
     const isToggle = query.status_only !== "";
     if (!isToggle) await refuseNewGroups(ctx, current, body);
     const change = isToggle ? toggle(ctx, current, body.status) : edit(ctx, current, body);
@@ -105,6 +108,8 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     const quota = isToggle ? undefined : changedQuota(current, body);
     const isForgotten = !isToggle && body.shown_once === true && current.key_sealed !== "";
     await ctx.db.transaction().execute(async (tx) => {
+      if (change.project_id !== undefined)
+        await holdProject(tx, { teamId: team?.id, projectId: change.project_id });
       const isThere = await updateToken(tx, { id: current.id, ...holderOf(current), change });
       if (!isThere) throw faults.notFound("找不到该令牌");
       if (isForgotten) await forget(ctx, tx, current);
@@ -183,10 +188,10 @@ async function presentOne(ctx: Context, { row, team }: Reached, keyOf: KeyOf): P
 
 /** Who holds a new token, and the wallet that is to pay for it. Throws: when the actor may not make tokens of this team. */
 async function holderFor(ctx: Context, actor: Actor, teamId = 0) {
-  const own = { userId: actor.id, madeBy: 0, walletId: 0 };
+  const own = { userId: actor.id, madeBy: 0, walletId: 0, teamId: undefined };
   if (teamId === 0) return own;
   const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "token" });
-  return { ...own, walletId: team.wallet_id };
+  return { ...own, walletId: team.wallet_id, teamId: team.id };
 }
 
 /** What a token may spend is granted on the account that pays for it. */
@@ -234,10 +239,16 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
     ...(body.models === undefined ? {} : { models: body.models ?? "" }),
     ...(body.subnet === undefined ? {} : { subnet: body.subnet }),
     ...(groups === undefined ? {} : { groups: groups.join(",") }),
+    ...projectChange(row, body),
     ...(body.tags === undefined ? {} : { tags: body.tags }),
     ...(body.metadata === undefined ? {} : { metadata: notesText(body.metadata) }),
     ...(wasStopped && isUsable ? { status: TokenStatus.enabled } : {}),
   };
+}
+
+/** A project that was closed meanwhile stands in no form's way, as long as the token stays where it is. */
+function projectChange(row: TokenRow, { project_id }: TokenUpdate): TokenChange {
+  return project_id === undefined || project_id === row.project_id ? {} : { project_id };
 }
 
 /** A group that the token has already may have been withdrawn since: it is skipped at its calls, and stands in no form's way. */

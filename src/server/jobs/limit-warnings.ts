@@ -106,7 +106,7 @@ async function whoIsTold(ctx: Context, limit: LimitRow, holder: number): Promise
     const addresses = await findAddresses(ctx.db, { role: Role.admin, status: UserStatus.enabled });
     return { whose: whoseAll, addresses };
   }
-  const owner = await ownerOf(ctx, limit, holder);
+  const owner = await ownerOfLimit(ctx, limit, holder);
   const user = owner && (await findUserById(ctx.db, owner.userId));
   const isReachable = user !== undefined && user.status === UserStatus.enabled && user.email !== "";
   const whose = owner?.whose ?? `账户“${user?.username ?? ""}”`;
@@ -121,15 +121,18 @@ function sharedBy({ subject, subject_name, subject_id }: LimitRow): string | und
   return subject === "channel_key" ? `渠道密钥 #${subject_id} ` : undefined;
 }
 
+/** Whose a limit in a team is, behind the team's name. */
+const OF_TEAM = { seat: "给您", project: "的项目", team: "" } as const;
+
 /** The one who is told, and what the limit is on where it is not his account. */
-async function ownerOf(
+export async function ownerOfLimit(
   { db }: Context,
-  { subject, subject_id }: LimitRow,
+  { subject, subject_id }: Pick<LimitRow, "subject" | "subject_id">,
   holder: number,
 ): Promise<{ readonly userId: number; readonly whose?: string } | undefined> {
-  if (subject === "seat" || subject === "team") {
+  if (subject === "seat" || subject === "project" || subject === "team") {
     const told = await findTeamOwner(db, subject, subject_id);
-    return told && { userId: told.userId, whose: `团队“${told.name}”${subject === "seat" ? "给您" : ""}` };
+    return told && { userId: told.userId, whose: `团队“${told.name}”${OF_TEAM[subject]}` };
   }
   if (subject !== "token") return { userId: subject === "member" ? holder : subject_id };
   const token = await findTokenOwner(db, subject_id);

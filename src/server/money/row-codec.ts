@@ -23,7 +23,7 @@ export type UserRow = Pick<
 >;
 
 export const TOKEN_COLUMNS =
-  "id, user_id, wallet_id, name, status, unlimited_quota, expired_time, deleted_at, accessed_time, remain_quota, used_quota";
+  "id, user_id, wallet_id, project_id, name, status, unlimited_quota, expired_time, deleted_at, accessed_time, remain_quota, used_quota";
 export type TokenRow = Omit<
   Selectable<TokensTable>,
   | "key_hash"
@@ -62,6 +62,7 @@ export function tokenBook(row: TokenRow): TokenBook {
     id: row.id,
     userId: row.user_id,
     payerId: row.wallet_id === 0 ? row.user_id : row.wallet_id,
+    projectId: row.project_id,
     name: row.name,
     status: row.status,
     isUnlimited: row.unlimited_quota === 1,

@@ -20,6 +20,8 @@ export interface TokenBook {
   readonly userId: number;
   /** The account that pays for its calls: the person's, or that of a team (requirements O01). */
   readonly payerId: number;
+  /** Of the team that pays; 0 = none. */
+  readonly projectId: number;
   readonly name: string;
   status: number;
   readonly isUnlimited: boolean;
@@ -217,6 +219,8 @@ export interface RollupPart extends HourSums {
   keys?: Map<number, HourSums>;
   /** Sums of the members of a team, where the user is its wallet. */
   members?: Map<number, HourSums>;
+  /** The same of its projects. */
+  projects?: Map<number, HourSums>;
 }
 
 export interface Books {

@@ -158,8 +158,11 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
   const { promptTokens, completionTokens } = usage;
   const tokenName = token?.name ?? "";
   const { keyId = 0 } = bill;
-  const tokens = { promptTokens, completionTokens };
-  const call = { userId: user.id, tokenName, modelName, channelId, keyId, memberId, charged, ...tokens };
+  const projectId = token?.projectId ?? 0;
+  const call = {
+    ...{ userId: user.id, tokenName, modelName, channelId, keyId, memberId, projectId },
+    ...{ charged, promptTokens, completionTokens },
+  };
   addCall(changes.rollups, call, nowSec);
   if (!bill.log) return;
   changes.logs.push({

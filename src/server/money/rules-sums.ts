@@ -21,6 +21,8 @@ export interface BookedCall {
   readonly keyId: number;
   /** The person, where a team pays; 0 = the user is. */
   readonly memberId: number;
+  /** Of the team that pays, as its token says; 0 = none. */
+  readonly projectId: number;
 }
 
 /** Adds a call to the sums of its hour. */
@@ -32,6 +34,7 @@ export function addCall(rollups: Rollups, call: BookedCall, createdSec: number):
   part.requests += 1;
   if (call.keyId !== 0) addKey(part, call);
   if (call.memberId !== 0) addMember(part, call);
+  if (call.projectId !== 0) addProject(part, call);
 }
 
 /** Adds a call to the sums of its key within a part. */
@@ -44,6 +47,12 @@ function addKey(part: RollupPart, call: BookedCall): void {
 function addMember(part: RollupPart, call: BookedCall): void {
   part.members ??= new Map();
   addWithin(part.members, call.memberId, onceOf(part.hour, call));
+}
+
+/** Adds a call to the sums of its project within a part. */
+function addProject(part: RollupPart, call: BookedCall): void {
+  part.projects ??= new Map();
+  addWithin(part.projects, call.projectId, onceOf(part.hour, call));
 }
 
 function onceOf(hour: number, { charged, promptTokens, completionTokens }: BookedCall): HourSums {
@@ -81,7 +90,7 @@ export function addRollups(all: Rollups, more: ReadonlyMap<string, RollupPart>):
     if (known === undefined) all.set(name, part);
     else {
       addPart(known, part);
-      for (const name of ["keys", "members"] as const)
+      for (const name of ["keys", "members", "projects"] as const)
         for (const [id, sums] of part[name] ?? []) {
           known[name] ??= new Map();
           addWithin(known[name], id, sums);
@@ -108,6 +117,7 @@ export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
     addAlong("channel", String(channelId));
     addAlong("model-channel", `${modelName}\n${channelId}`);
     for (const [keyId, sums] of part.keys ?? []) addAlong("key", String(keyId), sums);
+    for (const [id, sums] of part.projects ?? []) addAlong("project", String(id), sums);
     for (const [id, sums] of part.members ?? []) addAlong("member", `${userId} ${id}`, sums);
   }
   return sums.values();

@@ -18,6 +18,7 @@ function books(change: Partial<Books> = {}): Books {
           id: 2,
           userId: 1,
           payerId: 1,
+          projectId: 0,
           name: "t",
           status: 1,
           isUnlimited: false,
@@ -197,7 +198,15 @@ test("an operation that is none is a mistake, not silence", () => {
 });
 
 test("calls with keys are summed by key too, whichever parts they are in", () => {
-  const call = { userId: 1, memberId: 0, channelId: 2, tokenName: "t", promptTokens: 2, completionTokens: 3 };
+  const call = {
+    userId: 1,
+    memberId: 0,
+    projectId: 0,
+    channelId: 2,
+    tokenName: "t",
+    promptTokens: 2,
+    completionTokens: 3,
+  };
   const one: Rollups = new Map();
   addCall(one, { ...call, keyId: 7, charged: 10n, modelName: "a" }, 1);
   addCall(one, { ...call, keyId: 8, charged: 5n, modelName: "a" }, 1);
@@ -213,25 +222,32 @@ test("calls with keys are summed by key too, whichever parts they are in", () =>
   ]);
 });
 
-test("calls of a team are summed by member too, whichever parts they are in", () => {
+test("calls of a team are summed by member and by project too, whichever parts they are in", () => {
   const call = { userId: 9, keyId: 0, channelId: 2, tokenName: "t", promptTokens: 2, completionTokens: 3 };
   const one: Rollups = new Map();
-  addCall(one, { ...call, memberId: 4, charged: 10n, modelName: "a" }, 1);
-  addCall(one, { ...call, memberId: 5, charged: 5n, modelName: "a" }, 1);
+  addCall(one, { ...call, memberId: 4, projectId: 6, charged: 10n, modelName: "a" }, 1);
+  addCall(one, { ...call, memberId: 5, projectId: 0, charged: 5n, modelName: "a" }, 1);
   const other: Rollups = new Map();
-  addCall(other, { ...call, memberId: 4, charged: 100n, modelName: "a" }, 2);
-  addCall(other, { ...call, memberId: 4, charged: 1_000n, modelName: "b" }, 3);
+  addCall(other, { ...call, memberId: 4, projectId: 7, charged: 100n, modelName: "a" }, 2);
+  addCall(other, { ...call, memberId: 4, projectId: 6, charged: 1_000n, modelName: "b" }, 3);
   addRollups(one, other);
-  const byMember = [...sumsOf(one.values())].filter(({ dimension }) => dimension === "member");
-  expect(byMember.map(({ key, quota, requests }) => [key, quota, requests])).toEqual([
+  const along = (name: string) =>
+    [...sumsOf(one.values())]
+      .filter(({ dimension }) => dimension === name)
+      .map(({ key, quota, requests }) => [key, quota, requests]);
+  expect(along("member")).toEqual([
     ["9 4", 1_110n, 3],
     ["9 5", 5n, 1],
+  ]);
+  expect(along("project")).toEqual([
+    ["6", 1_010n, 2],
+    ["7", 100n, 1],
   ]);
 });
 
 test("calls whose names have line breaks are summed up apart", () => {
   const tokens = { promptTokens: 1, completionTokens: 1 };
-  const call = { userId: 1, memberId: 0, channelId: 2, keyId: 0, charged: 1n, ...tokens };
+  const call = { userId: 1, memberId: 0, projectId: 0, channelId: 2, keyId: 0, charged: 1n, ...tokens };
   const rollups = new Map();
   addCall(rollups, { ...call, modelName: "a\nb", tokenName: "c" }, 1);
   addCall(rollups, { ...call, modelName: "a", tokenName: "b\nc" }, 1);

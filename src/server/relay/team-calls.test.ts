@@ -1,4 +1,4 @@
-// Calls with a team's token, over real HTTP (requirements O01, O08): the wallet pays, whoever has nothing himself, exactly; the status of the
+// Calls with a team's token, over real HTTP (requirements O01, O08, O09): the wallet pays, whoever has nothing himself, exactly; the status of the
 // person and of the team count on every node within a moment.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { LogType } from "#contract/log.ts";
@@ -10,7 +10,7 @@ import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { seedLimit } from "#test/worlds/limits.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
 import { engines } from "#test/worlds/stores.ts";
-import { moveToken, seedMember, seedTeam } from "#test/worlds/teams.ts";
+import { moveToken, seedMember, seedProject, seedTeam } from "#test/worlds/teams.ts";
 
 const ASK = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
 
@@ -62,7 +62,7 @@ describe.each(engines)("calls of a team on %s", (engine) => {
     const { walletId } = await seedTeam(ctx.db, ctx.ledger, { quota, group: "vip" });
     await moveToken(ctx.db, tokenId, { wallet_id: walletId });
     await seedMember(ctx.db, userId, walletId);
-    return { userId, walletId, key };
+    return { userId, walletId, tokenId, key };
   }
 
   async function ask(key: string, at = 0): Promise<{ status: number; text: string }> {
@@ -140,11 +140,13 @@ describe.each(engines)("calls of a team on %s", (engine) => {
     return (await seats.executeTakeFirstOrThrow()).id;
   }
 
-  test.each(["seat", "team"] as const)(
+  test.each(["seat", "project", "team"] as const)(
     "a limit of the %s lets exactly so many calls pass",
     async (subject) => {
-      const { userId, walletId, key } = await member(1_000_000n);
-      const subject_id = subject === "seat" ? await seatOf(userId) : walletId;
+      const { userId, walletId, tokenId, key } = await member(1_000_000n);
+      const project_id = await seedProject(first().ctx.db, walletId);
+      await moveToken(first().ctx.db, tokenId, { wallet_id: walletId, project_id });
+      const subject_id = { seat: await seatOf(userId), project: project_id, team: walletId }[subject];
       await seedLimit(first().ctx, { subject, subject_id, kind: "calls", amount: 5, time_window: "day" });
       // The key was never seen before: no node remembers it without the limit.
       const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => ask(key, at)));
@@ -160,6 +162,9 @@ describe.each(engines)("calls of a team on %s", (engine) => {
         .executeTakeFirstOrThrow();
       expect({ spent, reserved }).toEqual({ spent: 5, reserved: 0 });
       expect(await rows.where("type", "=", LogType.consume).execute()).toHaveLength(5);
+      const costs = first().ctx.db.selectFrom("log_sums").select("requests");
+      const ofProject = costs.where("dimension", "=", "project").where("key", "=", String(project_id));
+      expect(await ofProject.execute()).toEqual([{ requests: 5 }]);
     },
   );
 

@@ -82,21 +82,21 @@ export async function findTokenOwner(
   return row === undefined ? undefined : { userId: row.user_id, name: row.name };
 }
 
-/** Who is told of a limit of a member (by the membership's id) or of a team (by its wallet's): the member, or the owner. */
+/** Who is told of a limit of a member (by the membership's id), a project or a team (by its wallet's id): the member, or the owner. */
 export function findTeamOwner(
   db: Db,
-  subject: "seat" | "team",
+  subject: "seat" | "project" | "team",
   id: number,
 ): Promise<{ userId: number; name: string } | undefined> {
   const seats = db
     .selectFrom("team_members")
     .innerJoin("teams", "teams.id", "team_members.team_id")
     .select(["team_members.user_id as userId", "teams.name as name"]);
-  const found =
-    subject === "seat"
-      ? seats.where("team_members.id", "=", id)
-      : seats.where("teams.wallet_id", "=", id).where("team_members.role", "=", "owner");
-  return found.executeTakeFirst();
+  if (subject === "seat") return seats.where("team_members.id", "=", id).executeTakeFirst();
+  const owners = seats.where("team_members.role", "=", "owner");
+  if (subject === "team") return owners.where("teams.wallet_id", "=", id).executeTakeFirst();
+  const project = db.selectFrom("team_projects").select("team_id").where("id", "=", id);
+  return owners.where("teams.id", "in", project).executeTakeFirst();
 }
 
 /** Addresses of the users of a role and above who are in a state. */

@@ -17,12 +17,14 @@ export interface Limited {
   readonly walletId?: number;
   /** The user's membership of that team. */
   readonly seatId?: number;
+  /** The project of that team; 0 = none. */
+  readonly projectId?: number;
 }
 
 /** All limits that calls of a token pass, from the token's upwards. */
 export async function findCallerLimits(
   db: Db,
-  { tokenId, userId, group, walletId = 0, seatId = 0 }: Limited,
+  { tokenId, userId, group, walletId = 0, seatId = 0, projectId = 0 }: Limited,
 ): Promise<LimitRow[]> {
   const rows = await db
     .selectFrom("limits")
@@ -38,6 +40,7 @@ export async function findCallerLimits(
           ? []
           : [
               where("subject", "=", "seat").and("subject_id", "=", seatId),
+              where("subject", "=", "project").and("subject_id", "=", projectId),
               where("subject", "=", "team").and("subject_id", "=", walletId),
             ]),
       ]),
@@ -116,7 +119,7 @@ export async function hasGroupMember(db: Db, group: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** What tokens, users, members and teams of limits are called, by `subject id`. */
+/** What tokens, users, members, projects and teams of limits are called, by `subject id`. */
 export async function subjectLabels(
   db: Db,
   rows: readonly Pick<LimitRow, "subject" | "subject_id">[],
@@ -140,6 +143,9 @@ export async function subjectLabels(
         .select(["team_members.id as id", "username as label"])
         .where("team_members.id", "in", ids)
         .execute(),
+    ),
+    named("project", (ids) =>
+      db.selectFrom("team_projects").select(["id", "name as label"]).where("id", "in", ids).execute(),
     ),
     named("team", (ids) =>
       db

@@ -22,6 +22,8 @@ export interface TokensTable {
   subnet: string;
   /** The account of the team that pays for its calls; 0 = its user pays. It never goes back to 0. */
   wallet_id: Generated<number>;
+  /** The project of that team it belongs to; 0 = none. */
+  project_id: Generated<number>;
   /** The begin and the end of the key; "" = made before this was noted. */
   key_hint: Generated<string>;
   /** Comma-separated, in the order in which they are tried; "" = that of its user, or of the team that pays. */

@@ -140,7 +140,7 @@ export interface LogsTable {
 
 /** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
 export interface LogSumsTable {
-  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel" | "key" | "member";
+  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel" | "key" | "member" | "project";
   /**
    * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; wallet, blank and user id for
    * `member`; "" for `all`.

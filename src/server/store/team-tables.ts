@@ -41,8 +41,19 @@ export interface TeamInvitationsTable {
   revoked_at: number;
 }
 
+/** What a team's tokens are for. */
+export interface TeamProjectsTable {
+  id: Generated<number>;
+  team_id: number;
+  name: string;
+  created_at: number;
+  /** Seconds; 0 = it is open. */
+  closed_at: number;
+}
+
 export interface TeamTables {
   teams: TeamsTable;
   team_members: TeamMembersTable;
   team_invitations: TeamInvitationsTable;
+  team_projects: TeamProjectsTable;
 }

@@ -47,6 +47,7 @@ const COLUMNS = [
   "metadata",
   "made_by",
   "wallet_id",
+  "project_id",
   "groups",
 ] as const satisfies readonly (keyof TokenRow)[];
 
@@ -106,6 +107,7 @@ export function keyOwners(db: Db) {
       "users.staff_set_id as staff_set_id",
       "users.status as user_status",
       "tokens.wallet_id as wallet_id",
+      "tokens.project_id as project_id",
       "wallets.group as wallet_group",
       "wallets.status as wallet_status",
       "team_members.id as seat_id",

@@ -56,6 +56,7 @@ export function amountText(kind: LimitKind, amount: number, display: QuotaDispla
 export function subjectText({ subject, subject_id, subject_name, subject_label }: Limit): string {
   if (subject === "token") return `令牌“${subject_label || `#${subject_id}`}”`;
   if (subject === "seat") return `团队成员“${subject_label}”`;
+  if (subject === "project") return `项目“${subject_label}”`;
   if (subject === "team") return `团队“${subject_label}”`;
   if (subject === "user") return `用户“${subject_label || `#${subject_id}`}”`;
   if (subject === "group") return `分组 ${subject_name}（合计）`;

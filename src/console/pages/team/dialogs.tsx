@@ -11,9 +11,9 @@ import { CopyField } from "#console/ui/copy-button.tsx";
 import { required, rule } from "#console/ui/fields.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
-import { LIMIT_WINDOW_LABELS, LIMIT_WINDOWS, type LimitWindow } from "#contract/limit-words.ts";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
 import type { TeamRole } from "#contract/team-words.ts";
+import { CapForm } from "./cap-form.tsx";
 import { givenBy, ROLE_HINTS, ROLE_LABELS } from "./words.ts";
 
 interface DialogProps {
@@ -166,16 +166,8 @@ interface MemberDialogProps extends DialogProps {
   readonly member: TeamMember;
 }
 
-interface Cap {
-  readonly amount: number;
-  readonly time_window: LimitWindow;
-}
-
 /** What a member may spend of the wallet; limits of other kinds stay. */
 export function CapDialog({ team, member, onClose }: MemberDialogProps) {
-  const [form] = Form.useForm<Cap>();
-  const cap = member.limits.find(({ kind, model_pattern }) => kind === "quota" && model_pattern === "");
-  const others = member.limits.filter(({ id }) => id !== cap?.id);
   const set = useCall(teamApi.setCaps, {
     invalidates: [teamApi.members],
     onSuccess: () => {
@@ -183,49 +175,17 @@ export function CapDialog({ team, member, onClose }: MemberDialogProps) {
       onClose();
     },
   });
-  const send = (caps: readonly Cap[]) => {
-    const rule = { kind: "quota", model_pattern: "", anchor: 1, mode: "hard" } as const;
-    const kept = others.map(({ id, kind, amount, time_window, anchor, mode, model_pattern }) => ({
-      ...{ id, kind, amount, time_window, anchor, mode, model_pattern },
-    }));
-    const own = caps.map((one) => ({ ...rule, ...one, ...(cap !== undefined && { id: cap.id }) }));
-    set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, limits: [...kept, ...own] } });
-  };
   return (
-    <Modal
-      open
+    <CapForm
       title={`上限：${member.username}`}
-      width={480}
-      onCancel={onClose}
-      footer={
-        <>
-          {cap === undefined ? null : (
-            <Button danger disabled={set.isPending} onClick={() => send([])}>
-              取消上限
-            </Button>
-          )}
-          <Button onClick={onClose}>返回</Button>
-          <Button type="primary" loading={set.isPending} onClick={form.submit}>
-            保存
-          </Button>
-        </>
+      lead="该成员的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒。"
+      limits={member.limits}
+      isBusy={set.isPending}
+      onSave={(limits) =>
+        set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, limits: [...limits] } })
       }
-    >
-      <p>该成员的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒。</p>
-      <Form<Cap>
-        form={form}
-        layout="vertical"
-        initialValues={{ amount: cap?.amount ?? null, time_window: cap?.time_window ?? "month" }}
-        onFinish={(values) => send([values])}
-      >
-        <Form.Item name="amount" label="额度" rules={[required]}>
-          <QuotaField amounts="set" />
-        </Form.Item>
-        <Form.Item name="time_window" label="统计周期">
-          <Select options={LIMIT_WINDOWS.map((value) => ({ value, label: LIMIT_WINDOW_LABELS[value] }))} />
-        </Form.Item>
-      </Form>
-    </Modal>
+      onClose={onClose}
+    />
   );
 }
 

@@ -19,6 +19,7 @@ import { type Team, teamApi } from "#contract/team.ts";
 import { InviteDialog, MoveDialog, RenameDialog } from "./dialogs.tsx";
 import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
+import { Projects } from "./projects.tsx";
 import { TeamCost, TeamLogs } from "./reports.tsx";
 import { may, ROLE_LABELS } from "./words.ts";
 import "./team.css";
@@ -155,6 +156,7 @@ function Leave({ team }: { readonly team: Team }) {
 function tabsOf(team: Team) {
   return [
     { key: "member", label: "团队成员", children: <Members team={team} /> },
+    { key: "project", label: "项目", children: <Projects team={team} /> },
     ...(may(team, "calls") ? [{ key: "cost", label: "费用", children: <TeamCost team={team} /> }] : []),
     { key: "log", label: "明细", children: <TeamLogs team={team} /> },
     ...(may(team, "people")

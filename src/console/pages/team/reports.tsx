@@ -77,7 +77,7 @@ function byModel(daily: AnswerOf<typeof teamApi.usage>["daily"]): readonly Share
 
 export function TeamCost({ team }: { readonly team: Team }) {
   const usage = useQuery(query(teamApi.usage, { params: { id: team.id }, query: { days: DAYS } }));
-  const { members = [], daily = [] } = usage.data ?? {};
+  const { members = [], projects = [], daily = [] } = usage.data ?? {};
   return (
     <div className="tg-team-costs" aria-busy={usage.isPending}>
       <Shares
@@ -89,6 +89,9 @@ export function TeamCost({ team }: { readonly team: Team }) {
           requests,
         }))}
       />
+      {projects.length === 0 ? null : (
+        <Shares title={`按项目（近 ${DAYS} 天）`} head="项目" rows={projects} />
+      )}
       <Shares title={`按模型（近 ${DAYS} 天）`} head="模型" rows={byModel(daily)} />
     </div>
   );

@@ -21,6 +21,7 @@ import { statusApi } from "#contract/status.ts";
 import { type Token, TokenDraft, tokenApi } from "#contract/token.ts";
 import { userTokenApi } from "#contract/user-token.ts";
 import { GroupsField } from "./groups-field.tsx";
+import { ProjectField } from "./project-field.tsx";
 import {
   CountRule,
   draftOf,
@@ -275,6 +276,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
                 placeholder="例如：生产环境、我的笔记本"
               />
               <Quota isOfTeam={token === undefined ? team !== 0 : token.team_id !== 0} />
+              <ProjectField team={token === undefined ? team : token.team_id} />
               <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>
                 <ExpiryInput />
               </Form.Item>

@@ -45,6 +45,8 @@ export interface TokenValues {
   /** A note a line, `name=text`. */
   readonly notes: string;
   readonly shown_once: boolean;
+  /** Of a team's tokens; 0 = none. */
+  readonly project_id: number;
   /** Of new tokens with these settings. */
   readonly count: number;
 }
@@ -64,6 +66,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
       tags: [],
       notes: "",
       shown_once: false,
+      project_id: 0,
       count: 1,
     };
   }
@@ -80,6 +83,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
       .map(([name, text]) => `${name}=${text}`)
       .join("\n"),
     shown_once: token.shown_once,
+    project_id: token.project_id,
     count: 1,
   };
 }
@@ -98,6 +102,7 @@ export function draftOf(values: TokenValues): TokenDraft {
     tags: values.tags.join(","),
     metadata: notesOf(values.notes),
     shown_once: values.shown_once,
+    project_id: values.project_id,
   };
 }
 

@@ -9,6 +9,7 @@ type Named = Pick<LimitRow, "subject" | "subject_name" | "model_pattern" | "kind
 const SUBJECTS: Readonly<Record<LimitSubject, string>> = {
   token: "令牌",
   seat: "团队成员",
+  project: "项目",
   team: "团队",
   user: "账户",
   member: "账户",

@@ -36,6 +36,7 @@ import { invoices } from "./0037-invoices.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { grantedSet } from "./0052-granted-set.ts";
+import { teamProjects } from "./0050-team-projects.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -76,4 +77,5 @@ export const MIGRATIONS: readonly Migration[] = [
   serviceAccounts,
   invoices,
   grantedSet,
+  teamProjects,
 ];

@@ -1,0 +1,176 @@
+// The projects of a team: what each spent in the last thirty days, and what it may.
+import { PlusOutlined } from "@ant-design/icons";
+import { Button, Form, Input } from "antd";
+import { useState } from "react";
+import { query, useCall } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
+import { AskDialog } from "#console/ui/ask-dialog.tsx";
+import { required, rule } from "#console/ui/fields.ts";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { deleteAction } from "#console/ui/row-actions.tsx";
+import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
+import { QuotaText } from "#console/ui/value-text.tsx";
+import { type Team, teamApi } from "#contract/team.ts";
+import type { TeamProject } from "#contract/team-project.ts";
+import { CapForm } from "./cap-form.tsx";
+import { capText, may } from "./words.ts";
+
+function Spent({ row }: CellProps<TeamProject>) {
+  return row.spent === null ? <span className="tg-muted">—</span> : <QuotaText quota={row.spent} />;
+}
+
+function Caps({ row }: CellProps<TeamProject>) {
+  const display = useQuotaDisplay();
+  if (row.limits.length === 0) return <span className="tg-muted">不限</span>;
+  return (
+    <>
+      {row.limits.map((limit) => (
+        <div key={limit.id} className="tg-number">
+          {capText(limit, display)}
+        </div>
+      ))}
+    </>
+  );
+}
+
+const columns: readonly Column<TeamProject>[] = [
+  { key: "name", title: "项目", isFixed: true, isInHead: true, width: 180, shows: "text" },
+  { key: "tokens", title: "令牌", isNumber: true, width: 90, shows: "number" },
+  { key: "spent", title: "近 30 天消费", width: 120, cell: Spent, isNumber: true },
+  {
+    key: "requests",
+    title: "调用次数",
+    width: 100,
+    isNumber: true,
+    render: ({ requests }) => (requests === null ? <span className="tg-muted">—</span> : requests),
+  },
+  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: Caps },
+  { key: "created_at", title: "创建时间", width: 160, shows: "time" },
+];
+
+const LISTS = [teamApi.projects, teamApi.usage] as const;
+
+interface DialogProps {
+  readonly team: Team;
+  /** undefined = a new one. */
+  readonly project?: TeamProject;
+  readonly onClose: () => void;
+}
+
+function NameDialog({ team, project, onClose }: DialogProps) {
+  const [form] = Form.useForm<{ name: string }>();
+  const done = {
+    invalidates: LISTS,
+    onSuccess: () => {
+      toast.success("项目已保存！");
+      onClose();
+    },
+  };
+  const make = useCall(teamApi.makeProject, done);
+  const rename = useCall(teamApi.renameProject, done);
+  const params = { id: team.id };
+  return (
+    <AskDialog
+      title={project === undefined ? "添加新的项目" : "修改项目名称"}
+      width={420}
+      okText="保存"
+      isBusy={make.isPending || rename.isPending}
+      onOk={form.submit}
+      onClose={onClose}
+    >
+      <Form
+        form={form}
+        layout="vertical"
+        initialValues={{ name: project?.name ?? "" }}
+        onFinish={({ name }) =>
+          project === undefined
+            ? make.mutate({ params, body: { name } })
+            : rename.mutate({ params, body: { project_id: project.id, name } })
+        }
+      >
+        <Form.Item name="name" label="项目名称" rules={[required, rule(teamApi.makeProject.body.shape.name)]}>
+          <Input maxLength={30} showCount />
+        </Form.Item>
+      </Form>
+    </AskDialog>
+  );
+}
+
+function ProjectCap({ team, project, onClose }: Required<DialogProps>) {
+  const set = useCall(teamApi.setProjectLimits, {
+    invalidates: LISTS,
+    onSuccess: () => {
+      toast.success("上限已保存");
+      onClose();
+    },
+  });
+  return (
+    <CapForm
+      title={`上限：${project.name}`}
+      lead="该项目的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒所有者。"
+      limits={project.limits}
+      isBusy={set.isPending}
+      onSave={(limits) =>
+        set.mutate({ params: { id: team.id }, body: { project_id: project.id, limits: [...limits] } })
+      }
+      onClose={onClose}
+    />
+  );
+}
+
+type Asked = { readonly what: "name" | "cap"; readonly project?: TeamProject };
+
+export function Projects({ team }: { readonly team: Team }) {
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  const mayChange = may(team, "projects");
+  const projects = query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } });
+  const remove = useCall(teamApi.closeProject, { invalidates: LISTS, onSuccess: () => toast.success() });
+  const actions = (project: TeamProject): RowAction[] => [
+    { key: "cap", label: "上限", onClick: () => setAsked({ what: "cap", project }) },
+    { key: "name", label: "改名", onClick: () => setAsked({ what: "name", project }) },
+    {
+      ...deleteAction(
+        () => remove.mutate({ params: { id: team.id }, query: { project_id: project.id } }),
+        `删除项目“${project.name}”？已有的费用仍在报表中。`,
+      ),
+      isDisabled: project.tokens > 0,
+    },
+  ];
+  const add = mayChange ? (
+    <Button icon={<PlusOutlined aria-hidden="true" />} onClick={() => setAsked({ what: "name" })}>
+      添加新的项目
+    </Button>
+  ) : null;
+  return (
+    <>
+      {add === null ? null : <div className="tg-team-add">{add}</div>}
+      <ResourceTable<TeamProject>
+        name="team-project"
+        label="团队的项目"
+        load={() => ({
+          queryKey: [...projects.queryKey, "rows"],
+          queryFn: async (context) => ({ data: await projects.queryFn(context) }),
+        })}
+        columns={columns}
+        {...(mayChange && { actions })}
+        actionsWidth={wide(200, 220)}
+        cardTitle={(row) => row.name}
+        cardFacts={["tokens", "spent", "requests", "limits"]}
+        empty={{ text: "还没有项目。项目让令牌分开计费，各有上限；在令牌的表单里选择。" }}
+      />
+      {asked?.what === "name" ? (
+        <NameDialog
+          team={team}
+          {...(asked.project !== undefined && { project: asked.project })}
+          onClose={close}
+        />
+      ) : null}
+      {asked?.what === "cap" && asked.project !== undefined ? (
+        <ProjectCap team={team} project={asked.project} onClose={close} />
+      ) : null}
+    </>
+  );
+}
