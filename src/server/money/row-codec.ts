@@ -132,8 +132,9 @@ function windowName(text: string): PlanPart["windows"][number] {
 
 export function holdsText(holds: readonly Hold[] = [], parts: readonly PlanPart[] = []): string {
   if (holds.length === 0 && parts.length === 0) return "";
-  const limits = holds.map(({ limitId, holder, start, isCalls, slice }) =>
-    [limitId, holder, start, isCalls ? "c" : "q", slice].join("."),
+  const limits = holds.map(
+    ({ limitId, holder, start, isCalls, slice }) =>
+      `${limitId}.${holder}.${start}.${isCalls ? "c" : "q"}.${slice}`,
   );
   const plans = parts.map(({ periodId, amount, windows }) =>
     [PART + periodId, amount, ...windows.map(({ kind, start }) => `${kind}:${start}`)].join("."),

@@ -83,7 +83,7 @@ export interface LimitBooks {
   /** By `windowKey`. */
   readonly windows: Map<string, WindowBook>;
   /** The newest window by `holderKey`. */
-  readonly current: Map<string, WindowBook>;
+  readonly current: Map<HolderKey, WindowBook>;
 }
 
 export function noLimits(): LimitBooks {
@@ -96,8 +96,20 @@ export interface LimitRef {
   readonly holder: number;
 }
 
-export function holderKey({ limitId, holder }: LimitRef): string {
-  return `${limitId} ${holder}`;
+/** A number for limits with one count, which most are: no text is made to look for them. */
+export type HolderKey = number | string;
+
+export function holderKey({ limitId, holder }: LimitRef): HolderKey {
+  return holder === 0 ? limitId : `${limitId} ${holder}`;
+}
+
+/** The window that something was set aside in; mostly it is the newest. */
+export function findWindow(
+  { current, windows }: LimitBooks,
+  hold: Pick<WindowBook, "limitId" | "holder" | "start">,
+): WindowBook | undefined {
+  const newest = current.get(holderKey(hold));
+  return newest?.start === hold.start ? newest : windows.get(windowKey(hold));
 }
 
 export function windowKey({

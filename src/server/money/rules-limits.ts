@@ -4,6 +4,7 @@ import type { LimitRefusal, ReserveOrder } from "./operations.ts";
 import {
   addWindow,
   type Changes,
+  findWindow,
   type Hold,
   holderKey,
   type LimitBook,
@@ -11,7 +12,6 @@ import {
   type LimitRef,
   type Reservation,
   type WindowBook,
-  windowKey,
 } from "./rows.ts";
 import { calendarSpan, isCalendar, NEVER, type Rolling, rollingOf, SESSION_SEC } from "./windows.ts";
 
@@ -170,7 +170,7 @@ export function extendHolds(desk: Desk, { holds }: Reservation, more: bigint): b
   const raised = holds.filter(({ isCalls }) => !isCalls);
   for (const hold of raised) {
     const rule = desk.limits.rules.get(hold.limitId);
-    const book = desk.limits.windows.get(windowKey(hold));
+    const book = findWindow(desk.limits, hold);
     if (!rule || !book || rule.isSoft || rule.since > hold.start) continue;
     const used = spentOf(rule, book, desk.nowSec) + book.reserved;
     if (used + more > effectiveAmount(rule, desk.nowSec)) return false;
@@ -243,7 +243,7 @@ export function releaseHolds(desk: Desk, { holds, amount }: Pick<Reservation, "h
 
 /** Changes the window of a hold; one whose limit was removed meanwhile is gone. */
 function change(desk: Desk, hold: Hold, act: (book: WindowBook) => void): void {
-  const book = desk.limits.windows.get(windowKey(hold));
+  const book = findWindow(desk.limits, hold);
   if (!book) return;
   act(book);
   desk.changes.windows.add(book);

@@ -49,18 +49,20 @@ export function isCalendar(window: LimitWindow): window is CalendarWindow {
   return window === "day" || window === "week" || window === "month";
 }
 
-/** The span found last for each calendar: mostly it is still running. */
-const found = new Map<string, Span>();
-const MOST_FOUND = 1_000;
+/** The spans found last: mostly one of them is still running. No name is made to look for one: that is done twice for each limit of a call. */
+const found: { readonly window: CalendarWindow; readonly calendar: Calendar; readonly span: Span }[] = [];
+const MOST_FOUND = 8;
 
 /** The window of a calendar that a moment is in. Throws: RangeError for a zone that does not exist. */
 export function calendarSpan(window: CalendarWindow, calendar: Calendar, nowSec: number): Span {
-  const name = `${window} ${calendar.anchor} ${calendar.zone}`;
-  const last = found.get(name);
-  if (last !== undefined && last.start <= nowSec && nowSec < last.end) return last;
+  const { zone, anchor } = calendar;
+  for (const one of found) {
+    const isSame = one.window === window && one.calendar.anchor === anchor && one.calendar.zone === zone;
+    if (isSame && one.span.start <= nowSec && nowSec < one.span.end) return one.span;
+  }
   const span = findSpan(window, calendar, nowSec);
-  if (found.size >= MOST_FOUND) found.clear();
-  found.set(name, span);
+  found.unshift({ window, calendar, span });
+  found.length = Math.min(found.length, MOST_FOUND);
   return span;
 }
 

@@ -52,7 +52,9 @@ import {
 import {
   addWindow,
   type Books,
+  findWindow,
   type Hold,
+  type HolderKey,
   holderKey,
   type LimitRef,
   noLimits,
@@ -100,7 +102,7 @@ export class RowCache {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
   readonly #books: Books;
   /** Limits and holders that were looked up: most have no window yet. */
-  readonly #limited = new Set<string>();
+  readonly #limited = new Set<HolderKey>();
   /** Where new calls come, since ids begin with their time: the table has none of these, and need not be searched for each. */
   #gap: Gap | undefined;
 
@@ -244,7 +246,7 @@ export class RowCache {
   /** The window of a hold may be over. */
   #loadHold(hold: Hold): void {
     this.#loadLimit(hold);
-    if (this.#books.limits.windows.has(windowKey(hold))) return;
+    if (findWindow(this.#books.limits, hold) !== undefined) return;
     const row = this.#statements.window.get(hold.limitId, hold.holder, hold.start) as WindowRow | undefined;
     if (row) this.#addWindow(row);
   }

@@ -8,7 +8,6 @@ import type { Counting } from "#server/limits/table.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
 import type { LimitRef } from "#server/money/rows.ts";
-import { effectiveAmount } from "#server/money/rules-limits.ts";
 import { NEVER } from "#server/money/windows.ts";
 import type { Options } from "#server/options.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
@@ -52,17 +51,46 @@ export interface CallLimits {
   admit(call: LimitedCall): Promise<Admission>;
 }
 
+/** What the limits of a caller are to calls of one model. */
+interface OfModel {
+  readonly running: readonly LimitRow[];
+  /** Calls first, then tokens. */
+  readonly rates: readonly LimitRow[];
+  /** Those that the ledger counts. */
+  readonly windows: readonly LimitRef[];
+}
+
+/** The same list is remembered with its caller from call to call, and its limits are sorted once. A client may name any model. */
+const sorted = new WeakMap<readonly LimitRow[], Map<string, OfModel>>();
+const MOST_MODELS = 100;
+
+function ofModel({ userId, limits }: Limited, model: string): OfModel {
+  const known = sorted.get(limits) ?? new Map<string, OfModel>();
+  sorted.set(limits, known);
+  const found = known.get(model);
+  if (found !== undefined) return found;
+  const rows = limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
+  const made = {
+    running: rows.filter(({ kind }) => kind === "running"),
+    rates: [...rows.filter(({ kind }) => kind === "rpm"), ...rows.filter(isOfTokens)],
+    windows: rows
+      .filter(({ kind }) => isWindowKind(kind))
+      .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) })),
+  };
+  if (known.size >= MOST_MODELS) known.clear();
+  known.set(model, made);
+  return made;
+}
+
 /** The limits of a call that the ledger counts, by the calendar of the operator's zone; undefined = there are none. */
 export function windowsOf(
-  { userId, limits }: Limited,
+  caller: Limited,
   model: string,
   options: Pick<Options, "get">,
 ): { readonly limits: readonly LimitRef[]; readonly zone: string } | undefined {
-  if (limits.length === 0) return undefined;
-  const refs = limits
-    .filter(({ kind, model_pattern }) => isWindowKind(kind) && isModelOf(model_pattern, model))
-    .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) }));
-  return refs.length === 0 ? undefined : { limits: refs, zone: options.get("BudgetTimeZone") };
+  if (caller.limits.length === 0) return undefined;
+  const limits = ofModel(caller, model).windows;
+  return limits.length === 0 ? undefined : { limits, zone: options.get("BudgetTimeZone") };
 }
 
 /** The plans that pay for a call, by the name that its model was asked for; undefined = there are none (requirements Y52). */
@@ -154,12 +182,12 @@ class Tab {
   /** Takes what is needed of each: what runs first, then rates. Returns why one has no room. */
   async pass(): Promise<RelayFault | undefined> {
     const { caller, model } = this.#call;
-    const rows = caller.limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
-    for (const row of rows.filter(({ kind }) => kind === "running")) {
+    const { running, rates } = ofModel(caller, model);
+    for (const row of running) {
       const fault = await this.#hold(row);
       if (fault !== undefined) return fault;
     }
-    for (const row of [...rows.filter(({ kind }) => kind === "rpm"), ...rows.filter(isOfTokens)]) {
+    for (const row of rates) {
       const fault = await this.#take(row);
       if (fault !== undefined) return fault;
     }
@@ -188,8 +216,8 @@ class Tab {
   }
 
   #countingOf(row: LimitRow): Counting {
-    const boost = { boostAmount: BigInt(row.boost_amount), boostUntil: row.boost_until };
-    const burst = Number(effectiveAmount({ amount: BigInt(row.amount), ...boost }, this.#nowSec));
+    // Both are at most half of what counts exactly.
+    const burst = this.#nowSec < row.boost_until ? row.amount + row.boost_amount : row.amount;
     const limit =
       row.kind === "running" ? LIMITS.setRunning : row.kind === "rpm" ? LIMITS.setCalls : LIMITS.setTokens;
     return {
