@@ -4,6 +4,7 @@ import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
 import { measureDisk } from "./disk.ts";
 import { readFlags } from "./flags.ts";
+import { measureLimits } from "./limits.ts";
 import { machineText } from "./machine.ts";
 import { measurePostgres } from "./postgres.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
@@ -150,6 +151,11 @@ async function main(): Promise<void> {
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
   else if (flags.case === "postgres")
     print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
+  else if (flags.case === "limits")
+    print(
+      { ...NO_SERVER, ...(await measureLimits({ isQuick: flags.quick, before: flags.before, say })) },
+      machine,
+    );
   else print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
 }
 

@@ -13,6 +13,8 @@ const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 4;
 /** Quota units of the token: plenty, and yet a limit that every reservation must be checked against. */
 const TOKEN_QUOTA = 90_000_000;
+/** A limit that no run comes near. */
+const PLENTY = 1_000_000_000;
 const OPENAI_TYPE = 1;
 
 export interface Tollgate {
@@ -39,10 +41,11 @@ export function createHome(withProfile: boolean): Home {
   return { dataDir: path, profileDir };
 }
 
-/** Starts the server on `home` and waits until it is ready; `env` beside ours. Throws: Error with its last words when it is not. */
+/** Starts the server on `home` and waits until it is ready; `env` beside ours, `checkout` = where its build is. Throws: Error with its last words when it is not. */
 export async function startTollgate(
   { dataDir, profileDir }: Home,
   env: Record<string, string> = {},
+  checkout = ROOT,
 ): Promise<Tollgate> {
   const port = await freePort();
   const logFile = join(dataDir, "output.log");
@@ -50,7 +53,7 @@ export async function startTollgate(
   const args =
     profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`, "--cpu-prof-interval=250"];
   const start = performance.now();
-  const child = startScript("dist/server/main.js", {
+  const child = startScript(join(checkout, "dist/server/main.js"), {
     args,
     env: { ...environment(dataDir, port), ...env },
     output,
@@ -117,8 +120,46 @@ export async function furnish(port: number, upstreamPort: number): Promise<strin
     unlimited_quota: false,
     expired_time: -1,
   });
-  if (typeof token !== "object" || token === null || !("key" in token) || typeof token.key !== "string") {
+  return keyOf(token);
+}
+
+function keyOf(token: unknown): string {
+  if (typeof token !== "object" || token === null || !("key" in token) || typeof token.key !== "string")
     throw new Error("the new token came without a key");
-  }
   return token.key;
+}
+
+/** The same of a token that a team pays for, whose calls pass a budget at every level and limits of all
+ * kinds at the token; none is ever reached. */
+export async function furnishTeam(port: number, upstreamPort: number): Promise<string> {
+  await furnish(port, upstreamPort);
+  const ask = (method: string, path: string, body: object) =>
+    manage(`http://127.0.0.1:${port}`, method, path, body);
+  const budget = { kind: "quota", amount: PLENTY, time_window: "day" };
+  const rates = ["rpm", "tpm", "input_tpm", "output_tpm", "running", "cost", "calls"].map((kind) => ({
+    ...{ kind, amount: PLENTY, time_window: "day" },
+  }));
+  const { id: team } = idOf(await ask("POST", "/api/team/", { name: "bench" }));
+  await ask("POST", "/api/team/adjust", { id: team, amount: TOKEN_QUOTA, reason: "bench" });
+  const { id: project } = idOf(await ask("POST", `/api/team/${team}/project`, { name: "bench" }));
+  const made = await ask("POST", "/api/token/", {
+    ...{ name: "bench team", remain_quota: TOKEN_QUOTA, team_id: team, project_id: project },
+  });
+  await ask("PUT", `/api/token/${idOf(made).id}/limit`, { limits: [budget, ...rates] });
+  await ask("PUT", `/api/team/${team}/limit`, { limits: [budget] });
+  await ask("PUT", `/api/team/${team}/project/limit`, { project_id: project, limits: [budget] });
+  for (const whose of [
+    { subject: "user", subject_id: 1 },
+    { subject: "member", subject_name: "default" },
+    { subject: "group", subject_name: "default" },
+    { subject: "all", model_pattern: MODEL },
+  ])
+    await ask("POST", "/api/limit/", { ...budget, ...whose });
+  return keyOf(made);
+}
+
+function idOf(made: unknown): { readonly id: number } {
+  if (typeof made === "object" && made !== null && "id" in made && typeof made.id === "number")
+    return { id: made.id };
+  throw new Error("what was made came without an id");
 }
