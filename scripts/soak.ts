@@ -2,15 +2,15 @@
 import { spawnSync } from "node:child_process";
 
 const FILES = [
-  "src/server/money/{crash,laws,limits-laws,plan-split,plans,price,redeem-race}.test.ts",
-  "src/server/relay/call-limits.test.ts",
+  "src/server/money/{crash,laws,limits-laws,plan-split,plans,price,redeem-race,hot-team}.test.ts",
+  "src/server/relay/{call-limits,budgets}.test.ts",
   "src/server/egress/http1/stress.test.ts",
   "src/server/store/migrate-crash.test.ts",
   "src/server/main/watchdog.test.ts",
   "src/server/log-fuzz.test.ts",
   "src/server/api/sign-in-race.test.ts",
   "test/api/fuzz.test.ts",
-  "test/e2e/{crash,signup-crash,backup}.test.ts",
+  "test/e2e/{crash,budget-crash,signup-crash,backup}.test.ts",
 ];
 
 /** Vitest takes parts of names, not patterns. */

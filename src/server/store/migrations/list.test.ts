@@ -190,6 +190,8 @@ test("the released migrations are the ones that were released", () => {
         "0037-invoices",
         "d987e46ef59dbcaf71bbc7ed4e0f5c016b276d90ca1f253e7df7d0f808c1ab88",
         "6eee38df196c91ebc3c7e99135531b29eb2b60ea547f40593f96698bfbebef85",
+      ],
+      [
         "0050-team-projects",
         "fc3345ba50fed309617ae95b76584e4f8b7b273a9f51aff61af1cc3ee07fecd8",
         "590785fb1d9b5eb058c7f16a89c17050b3ce165776067e6cfed2751420fa6a89",

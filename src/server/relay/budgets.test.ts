@@ -1,0 +1,255 @@
+// Budgets hold to the call (requirements L07, O09): of calls at the same moment, plain and as streams, over one node or several, exactly as
+// many pass as each level alone pays for, or all of them at once; afterwards every counter is what the ledger says. Across a window's end
+// each window pays for its own. `npm run soak` makes a thousand at once.
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
+import { checkLimits } from "#server/money/ledger-check-limits.ts";
+import type { NewLimit } from "#server/store/limits.ts";
+import {
+  chatReply,
+  chunk,
+  createFakeUpstream,
+  DONE,
+  type FakeUpstream,
+  json,
+  sse,
+  usageChunk,
+} from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { IS_SOAK, rounds } from "#test/worlds/soak.ts";
+import { engines } from "#test/worlds/stores.ts";
+import { moveToken, seedMember, seedProject, seedTeam } from "#test/worlds/teams.ts";
+import { estimatePrompt } from "./billing/pricing-text.ts";
+import { readIncoming } from "./text/incoming.ts";
+
+/** On a busy machine. */
+const PATIENCE = { timeout: 20_000 };
+const CALLS = rounds(60, 1_000);
+const FIT = rounds(7, 100);
+const OUTPUT = 5;
+const bodyOf = (isStream: boolean) =>
+  JSON.stringify({
+    ...{ model: "gpt-4", messages: [{ role: "user", content: "hello world" }] },
+    ...{ max_tokens: OUTPUT, stream: isStream },
+  });
+
+/** What is reserved for the prompt; the upstream reports just as much, so a call costs what it reserved. */
+const PROMPT = estimatePrompt(
+  readIncoming(
+    {
+      ...{ endpoint: "chat", pathModel: undefined, wantsEvents: false },
+      ...{ apiVersion: "", passHeaders: [] },
+    },
+    Buffer.from(bodyOf(false)),
+  ),
+);
+/** Model ratio 15, completion ratio 2. */
+const PRICE = (PROMPT + OUTPUT * 2) * 15;
+const usage = { prompt_tokens: PROMPT, completion_tokens: OUTPUT, total_tokens: PROMPT + OUTPUT };
+const plain = json({ ...chatReply("hi"), usage });
+const streamed = sse(chunk({ content: "hi" }), chunk({}, "stop"), usageChunk(usage), DONE);
+
+describe.each(engines)("budgets on %s", (engine) => {
+  const clock = fakeClock();
+  let database: PostgresDatabase | undefined;
+  let upstream: FakeUpstream;
+  const apps: TestApp[] = [];
+  const urls: string[] = [];
+  let serial = 0;
+  let busy = 0;
+
+  const first = () => apps[0] ?? expect.fail();
+  const allHear = () => Promise.all(apps.map(({ ctx }) => ctx.coord.publish("users", "")));
+
+  beforeAll(async () => {
+    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
+    upstream = await createFakeUpstream();
+    const env = { MASTER_KEY: "one master key for all nodes of the test" };
+    const options = { clock, env, ...(database !== undefined && { databaseUrl: database.url }) };
+    for (let node = 0; node < (engine === "postgres" ? 3 : 1); node += 1) {
+      const app = await createTestApp(options);
+      apps.push(app);
+      urls.push(await app.listen());
+    }
+    await first().ctx.options.set("PreConsumedQuota", "0");
+    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
+    await first().call(asRoot, "POST", "/api/channel/", draft);
+    for (const { ctx } of apps) {
+      await vi.waitFor(() => expect(ctx.candidates.find("default", "gpt-4")).toHaveLength(1), PATIENCE);
+      await vi.waitFor(() => expect(ctx.options.get("PreConsumedQuota")).toBe(0), PATIENCE);
+    }
+    upstream.script((res, asked) => (asked.json.stream === true ? streamed : plain)(res, asked));
+  });
+  afterEach(async () => {
+    await expect.poll(() => checkLimits(first().ctx.db)).toEqual([]);
+    expect(await checkLedger(first().ctx.db)).toEqual([]);
+    await dropLimits(first().ctx);
+    await allHear();
+  });
+  afterAll(async () => {
+    if (IS_SOAK) process.stdout.write(`${engine}: ${busy} calls refused by a database that was too busy\n`);
+    for (const app of apps) await app.close();
+    await upstream.close();
+    await database?.drop();
+  });
+
+  /** A token of a member of a team, for a project, with plenty in the wallet. */
+  async function newcomer() {
+    serial += 1;
+    const { ctx } = first();
+    const { id: userId } = await seedUser(ctx, `${engine.slice(0, 1)}${serial}bud`);
+    const { id: tokenId, key } = await seedToken(ctx, userId);
+    const { walletId } = await seedTeam(ctx.db, ctx.ledger, { quota: 10n ** 12n });
+    const projectId = await seedProject(ctx.db, walletId);
+    await moveToken(ctx.db, tokenId, { wallet_id: walletId, project_id: projectId });
+    await seedMember(ctx.db, userId, walletId);
+    const seats = ctx.db.selectFrom("team_members").select("id").where("user_id", "=", userId);
+    const { id: seatId } = await seats.executeTakeFirstOrThrow();
+    const levels: Readonly<Record<string, Partial<NewLimit>>> = {
+      token: { subject: "token", subject_id: tokenId },
+      seat: { subject: "seat", subject_id: seatId },
+      project: { subject: "project", subject_id: projectId },
+      team: { subject: "team", subject_id: walletId },
+      user: { subject: "user", subject_id: userId },
+      group: { subject: "group", subject_name: "default" },
+      model: { subject: "all", model_pattern: "gpt-4*" },
+    };
+    return { key, levels };
+  }
+
+  /** A call's answer. A thousand connections at once are more than a loaded machine may take: one that got none is made again. */
+  async function answered(key: string, index: number): Promise<Response> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await fetch(`${urls[index % urls.length]}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
+          body: bodyOf(index % 3 === 0),
+        });
+      } catch (error) {
+        if (attempt === 5) throw error;
+      }
+    }
+  }
+
+  /** One call: whole, refused by a window, or what else came. */
+  async function call(key: string, index: number): Promise<string> {
+    const response = await answered(key, index);
+    const text = await response.text();
+    if (response.status === 429 && text.includes('"usage_limit_reached"')) return "refused";
+    // A thousand at once on the same rows may be more than a loaded database serves in time: such a call counts nowhere.
+    if (IS_SOAK && response.status === 503 && text.includes('"storage_unavailable"')) {
+      busy += 1;
+      return "refused";
+    }
+    const isStream = index % 3 === 0;
+    const isWhole =
+      response.status === 200 && (!isStream || (text.endsWith(DONE) && !text.includes("error")));
+    return isWhole ? "whole" : `${response.status} ${text.slice(-200)}`;
+  }
+
+  /** Calls at once; `ended` counts those that have their answer. */
+  function burst(key: string): { readonly ended: { count: number }; all(): Promise<Record<string, number>> } {
+    const ended = { count: 0 };
+    const calls = Array.from({ length: CALLS }, async (_, index) => {
+      const outcome = await call(key, index);
+      ended.count += 1;
+      return outcome;
+    });
+    const all = async () =>
+      Object.fromEntries(
+        [...Map.groupBy(await Promise.all(calls), (outcome) => outcome)].map(([outcome, same]) => [
+          outcome,
+          same.length,
+        ]),
+      );
+    return { ended, all };
+  }
+
+  /** Of each limit that is there, what its windows have counted. */
+  async function counted() {
+    const rows = await first()
+      .ctx.db.selectFrom("limit_windows")
+      .innerJoin("limits", "limits.id", "limit_id")
+      .select(["start", "spent", "reserved"])
+      .where("deleted_at", "=", 0)
+      .orderBy("start")
+      .execute();
+    return rows.map(({ spent, reserved }) => [spent, reserved]);
+  }
+
+  const EXACT = { whole: FIT, refused: CALLS - FIT };
+  const LEVELS = ["token", "seat", "project", "team", "user", "group", "model"];
+
+  test.each([...LEVELS, "all"])(
+    "%s: exactly as many pass as its budget pays for",
+    {
+      timeout: rounds(60_000, 600_000),
+    },
+    async (level) => {
+      const { key, levels } = await newcomer();
+      const chosen = level === "all" ? LEVELS : [level];
+      for (const name of chosen)
+        await seedLimit(first().ctx, { ...levels[name], amount: PRICE * FIT, time_window: "day" });
+      await allHear();
+      const before = upstream.journal.length;
+      expect(await burst(key).all()).toEqual(EXACT);
+      expect(upstream.journal.length - before).toBe(FIT);
+      expect(await counted()).toEqual(chosen.map(() => [PRICE * FIT, 0]));
+    },
+  );
+
+  test(
+    "whichever level is the tightest, the others keep what was refused there",
+    async () => {
+      for (const tightest of LEVELS) {
+        const { key, levels } = await newcomer();
+        for (const name of LEVELS) {
+          const amount = PRICE * (name === tightest ? FIT : FIT + 50);
+          await seedLimit(first().ctx, { ...levels[name], amount, time_window: "day" });
+        }
+        await allHear();
+        expect(await burst(key).all(), tightest).toEqual(EXACT);
+        expect(await counted()).toEqual(LEVELS.map(() => [PRICE * FIT, 0]));
+        await dropLimits(first().ctx);
+        await allHear();
+      }
+    },
+    rounds(120_000, 1_200_000),
+  );
+
+  test(
+    "calls that run over midnight are paid by the day that they began in",
+    async () => {
+      // The end of the day in the zone of BudgetTimeZone, Asia/Shanghai.
+      const dayMs = 86_400_000;
+      const midnight = (Math.floor(clock.now() / dayMs) + 1) * dayMs - 8 * 3_600_000;
+      const ahead = midnight > clock.now() ? midnight : midnight + dayMs;
+      clock.advance(ahead - clock.now() - 1_000);
+      const { key, levels } = await newcomer();
+      for (const name of LEVELS)
+        await seedLimit(first().ctx, { ...levels[name], amount: PRICE * FIT, time_window: "day" });
+      await allHear();
+      const opened = Promise.withResolvers<void>();
+      const before = upstream.journal.length;
+      upstream.script((res, asked) => {
+        void opened.promise.then(() => (asked.json.stream === true ? streamed : plain)(res, asked));
+      });
+      const evening = burst(key);
+      await expect.poll(() => upstream.journal.length - before, PATIENCE).toBe(FIT);
+      clock.advance(2_000);
+      // The evening's calls hold nothing of the new day.
+      const morning = burst(key);
+      await expect.poll(() => upstream.journal.length - before, PATIENCE).toBe(2 * FIT);
+      opened.resolve();
+      expect([await evening.all(), await morning.all()]).toEqual([EXACT, EXACT]);
+      expect(await counted()).toEqual(LEVELS.flatMap(() => [1, 2].map(() => [PRICE * FIT, 0])));
+      upstream.script((res, asked) => (asked.json.stream === true ? streamed : plain)(res, asked));
+    },
+    rounds(60_000, 600_000),
+  );
+});

@@ -1,0 +1,161 @@
+// kill -9 while calls are counted against budgets at every level (requirements L07, O09): whatever step the process was at, afterwards
+// no window keeps what nobody holds, none has counted more than its budget, and every counter is what the ledger says. On SQLite, where
+// the next start puts it right, and with three nodes on one PostgreSQL, where the others do.
+import { afterAll, expect, it } from "vitest";
+import { checkLedger } from "#server/money/ledger-check.ts";
+import { checkLimits } from "#server/money/ledger-check-limits.ts";
+import { openStore } from "#server/store/db.ts";
+import { boot, channelDraft, chat, cleanUp, createDatabase, createUpstream } from "#test/worlds/cluster.ts";
+import { manage, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
+import { IS_SOAK, rounds } from "#test/worlds/soak.ts";
+
+const KILLS = rounds(2, 40);
+const CALLS = 24;
+/** More than one round and fewer than all rounds of calls cost. */
+const BUDGET = 40 * KILLS;
+
+afterAll(() => cleanUp());
+
+interface Made {
+  readonly id: number;
+  readonly key: string;
+}
+
+/** The data of an answer; the tests know what they asked for. */
+async function ask<T>(url: string, method: string, path: string, body?: unknown): Promise<T> {
+  return (await manage(url, method, path, body)) as T;
+}
+
+/** A team of root with a project and a token, and a budget at every level. Returns the token's key. */
+async function furnish(url: string, upstreamUrl: string): Promise<string> {
+  await ask(url, "PUT", "/api/option/", { key: "PreConsumedQuota", value: "0" });
+  await ask(url, "POST", "/api/channel/", channelDraft(upstreamUrl));
+  const team = await ask<Made>(url, "POST", "/api/team/", { name: "budgets" });
+  await ask(url, "POST", "/api/team/adjust", { id: team.id, amount: 1_000_000_000, reason: "test" });
+  const project = await ask<Made>(url, "POST", `/api/team/${team.id}/project`, { name: "p" });
+  const limits = [
+    { kind: "quota", amount: BUDGET, time_window: "day" },
+    { kind: "calls", amount: 10_000, time_window: "week" },
+  ];
+  const token = await ask<Made>(url, "POST", "/api/token/", {
+    ...{ name: "t", unlimited_quota: true, team_id: team.id, project_id: project.id },
+  });
+  await ask(url, "PUT", `/api/token/${token.id}/limit`, { limits });
+  await ask(url, "PUT", `/api/team/${team.id}/limit`, { limits });
+  await ask(url, "PUT", `/api/team/${team.id}/project/limit`, { project_id: project.id, limits });
+  for (const limit of limits)
+    for (const whose of [
+      { subject: "user", subject_id: 1 },
+      { subject: "group", subject_name: "default" },
+      { subject: "all", model_pattern: "gpt-4*" },
+    ])
+      await ask(url, "POST", "/api/limit/", { ...limit, ...whose });
+  return token.key;
+}
+
+/** One call, plain or as a stream that its client leaves after a while. The server may die meanwhile. */
+async function call(url: string, key: string, index: number): Promise<void> {
+  const isStream = index % 2 === 0;
+  try {
+    const signal = AbortSignal.timeout(isStream ? 1_500 : 30_000);
+    const response = await chat(url, key, { stream: isStream, max_tokens: 100 }, signal);
+    await response.text();
+  } catch {
+    // The process was killed, or the stream was left.
+  }
+}
+
+interface Books {
+  readonly faults: readonly unknown[];
+  readonly open: number;
+  readonly reserved: number;
+  readonly most: number;
+  readonly spent: number;
+}
+
+/** The books as the database has them. */
+async function readBooks(where: { dataDir: string; databaseUrl?: string }): Promise<Books> {
+  const store = await openStore({ databaseUrl: undefined, ...where });
+  try {
+    const windows = await store.db
+      .selectFrom("limit_windows")
+      .innerJoin("limits", "limits.id", "limit_id")
+      .select(["spent", "reserved"])
+      .where("kind", "=", "quota")
+      .execute();
+    const { open } = await store.db
+      .selectFrom("reservations")
+      .select((count) => count.fn.countAll<number | string>().as("open"))
+      .executeTakeFirstOrThrow();
+    return {
+      faults: [...(await checkLedger(store.db)), ...(await checkLimits(store.db))],
+      open: Number(open),
+      reserved: windows.reduce((sum, { reserved }) => sum + reserved, 0),
+      most: Math.max(0, ...windows.map(({ spent }) => spent)),
+      spent: windows.reduce((sum, { spent }) => sum + spent, 0),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** What a killed process left is closed by somebody; then the books are exact. */
+async function expectExact(where: { dataDir: string; databaseUrl?: string }): Promise<number> {
+  await expect
+    .poll(async () => readBooks(where), { timeout: 60_000, interval: 500 })
+    .toMatchObject({ faults: [], open: 0, reserved: 0 });
+  const { most, spent } = await readBooks(where);
+  expect(most).toBeLessThanOrEqual(BUDGET);
+  return spent;
+}
+
+/** A moment in which some calls are being set aside, some run and some are booked. */
+function someMoment(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 900));
+}
+
+it(`SQLite: budgets are exact after ${KILLS} kills`, { timeout: 60_000 + KILLS * 20_000 }, async () => {
+  const upstreamUrl = await createUpstream();
+  const dir = temporaryDir();
+  let server: ServerProcess = await startServer(dir.path);
+  try {
+    const key = await furnish(server.url, upstreamUrl);
+    for (let round = 0; round < KILLS; round += 1) {
+      const { url } = server;
+      const calls = Array.from({ length: CALLS }, (_, index) => call(url, key, index));
+      await someMoment();
+      await server.kill("SIGKILL");
+      await Promise.all(calls);
+      server = await startServer(dir.path);
+      if (!IS_SOAK) continue;
+      await server.kill("SIGTERM");
+      await expectExact({ dataDir: dir.path });
+      server = await startServer(dir.path);
+    }
+    await call(server.url, key, 1);
+    await server.kill("SIGTERM");
+    expect(await expectExact({ dataDir: dir.path })).toBeGreaterThan(0);
+  } finally {
+    await server.kill("SIGKILL");
+    dir.remove();
+  }
+});
+
+it(`three nodes: budgets are exact after ${KILLS} kills`, { timeout: 120_000 + KILLS * 60_000 }, async () => {
+  const upstreamUrl = await createUpstream();
+  const database = await createDatabase();
+  const nodes = [await boot(database), await boot(database), await boot(database)];
+  const key = await furnish(nodes[0]?.url ?? "", upstreamUrl);
+  for (let round = 0; round < KILLS; round += 1) {
+    const urls = nodes.map(({ url }) => url);
+    const calls = Array.from({ length: CALLS }, (_, index) => call(urls[index % 3] ?? "", key, index));
+    await someMoment();
+    const victim = round % 3;
+    await nodes[victim]?.kill("SIGKILL");
+    await Promise.all(calls);
+    await expectExact({ dataDir: "", databaseUrl: database.url });
+    nodes[victim] = await boot(database);
+  }
+  await call(nodes[0]?.url ?? "", key, 1);
+  expect(await expectExact({ dataDir: "", databaseUrl: database.url })).toBeGreaterThan(0);
+});
