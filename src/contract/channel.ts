@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { KeyMode } from "./channel-key.ts";
 import { ChannelLimits, ChannelTime, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
+import { CostSheetText } from "./cost-sheet.ts";
 import { endpoint } from "./endpoint.ts";
 import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
 import {
@@ -96,6 +97,8 @@ export const Channel = z.object({
   total_ms: z.int().default(0),
   /** What it costs, as a multiple of the prices of its models. */
   cost_ratio: z.number().default(1),
+  /** JSON of its own prices, see cost-sheet.ts; "" = none. */
+  cost_sheet: z.string().default(""),
   /** When a channel that was disabled by itself is asked again, seconds; 0 = it is not. */
   probe_time: z.int().default(0),
 });
@@ -123,6 +126,7 @@ export const ChannelDraft = z.object({
   idle_ms: ChannelTime.optional(),
   total_ms: ChannelTime.optional(),
   cost_ratio: CostRatio.optional(),
+  cost_sheet: CostSheetText.optional(),
   status: z.int().min(1).max(2).optional(),
 });
 export type ChannelDraft = z.output<typeof ChannelDraft>;

@@ -43,6 +43,16 @@ function named<const Name extends string>(names: readonly Name[]): Record<Name, 
   return Object.fromEntries(names.map((name) => [name, true])) as Record<Name, true>;
 }
 
+const SUMS = [
+  "quota",
+  "prompt_tokens",
+  "completion_tokens",
+  "requests",
+  "cost",
+  "costed_quota",
+  "cached_tokens",
+  "saved",
+] as const;
 const LOGIN_PROVIDERS = named([
   "id",
   "slug",
@@ -225,6 +235,7 @@ export const COLUMNS: ColumnsOf = {
     idle_ms: true,
     total_ms: true,
     cost_ratio: true,
+    cost_sheet: true,
     probe_time: true,
     probes: true,
   },
@@ -270,27 +281,10 @@ export const COLUMNS: ColumnsOf = {
     trail: true,
     key_id: true,
     member_id: true,
+    cost: true,
   },
-  log_sums: {
-    dimension: true,
-    key: true,
-    hour: true,
-    quota: true,
-    prompt_tokens: true,
-    completion_tokens: true,
-    requests: true,
-  },
-  log_rollups: {
-    hour: true,
-    user_id: true,
-    token_name: true,
-    model_name: true,
-    channel_id: true,
-    quota: true,
-    prompt_tokens: true,
-    completion_tokens: true,
-    requests: true,
-  },
+  log_sums: named(["dimension", "key", "hour", ...SUMS]),
+  log_rollups: named(["hour", "user_id", "token_name", "model_name", "channel_id", ...SUMS]),
   log_spans: { span: true, first_id: true, last_id: true },
   traffic_hours: {
     scope: true,

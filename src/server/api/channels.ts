@@ -108,6 +108,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
       idle_ms: draft.idle_ms ?? 0,
       total_ms: draft.total_ms ?? 0,
       cost_ratio: draft.cost_ratio ?? 1,
+      cost_sheet: draft.cost_sheet ?? "",
     }));
     const ids = await ctx.db.transaction().execute(async (tx) => {
       const inserted = await insertChannels(tx, rows);

@@ -8,6 +8,7 @@ import { follow } from "#server/coord/follow.ts";
 import { loopbackPortOf } from "#server/egress/policy.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
+import { channelCosts } from "#server/money/channel-costs.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
 import { listChannelCaps } from "#server/store/channel-limits.ts";
 import { listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
@@ -264,7 +265,7 @@ function liveChannel(
     other: row.other.trim(),
     priority: row.priority,
     weight: row.weight,
-    costRatio: row.cost_ratio,
+    costs: channelCosts(row.cost_ratio, row.cost_sheet),
     mapping: readMapping(row.model_mapping),
     models: new Set(splitCsv(row.models)),
     groups: new Set(splitCsv(row.group)),

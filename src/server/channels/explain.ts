@@ -101,7 +101,7 @@ function tell(
     rests: rest?.what ?? "",
     until: Math.ceil(untilMs / 1_000),
     upstream_model: upstreamModel,
-    cost: costOf(parts.prices(), channel, model) ?? null,
+    cost: costOf(parts, channel, model) ?? null,
     latency_ms: Math.round(speed.ms ?? 0),
     in_flight: speed.inFlight,
     price: priceOf(parts, { model, upstreamModel, group }),

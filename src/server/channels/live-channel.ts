@@ -1,6 +1,7 @@
 // A channel as the relay uses it, and what it knows of its keys where it has several. Types only.
 import type { Provider } from "#contract/providers.ts";
 import type { Route } from "#server/egress/send.ts";
+import type { ChannelCosts } from "#server/money/channel-costs.ts";
 import type { ChannelCap } from "#server/store/channel-limits.ts";
 import type { CallTimes, Rewriter } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -70,8 +71,8 @@ export interface LiveChannel {
   readonly other: string;
   readonly priority: number;
   readonly weight: number;
-  /** What it costs, as a multiple of its models' prices. */
-  readonly costRatio: number;
+  /** What its calls cost the operator. */
+  readonly costs: ChannelCosts;
   /** Requested name → upstream name, one step. */
   readonly mapping: ReadonlyMap<string, string>;
   readonly models: ReadonlySet<string>;

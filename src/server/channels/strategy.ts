@@ -90,13 +90,12 @@ function keepNative(
 }
 
 function keepCheapest(
-  { prices }: StrategyParts,
+  parts: StrategyParts,
   tier: readonly LiveChannel[],
   shares: Shares,
   { model }: StrategyCall,
 ): void {
-  const book = prices();
-  const costs = tier.map((channel) => costOf(book, channel, model));
+  const costs = tier.map((channel) => costOf(parts, channel, model));
   const known = inDraw(shares).flatMap((at) => costs[at] ?? []);
   if (known.length === 0) return;
   const most = Math.min(...known) * TIE;
@@ -106,16 +105,27 @@ function keepCheapest(
 /** Of what cost is compared by: three parts of input, one of output. */
 const SAMPLE = { promptTokens: 750_000, completionTokens: 250_000, cachedTokens: 0 };
 
+/** A sheet has dollars of a million in place of ratios. */
+const MILLION = 1_000_000;
+
 /**
- * What a million LLM tokens cost at a channel, a quarter of them output: the price of the model that it is asked for, times what the
- * channel costs of that. undefined = it has no price. Unit: quota.
+ * What a million LLM tokens cost at a channel, a quarter of them output: its own price of the model that it is asked for, else the list
+ * price times what the channel costs of that. undefined = it has no price. Unit: quota.
  */
-export function costOf(book: PriceBook, channel: LiveChannel, model: string): number | undefined {
+export function costOf(
+  { prices, options }: Pick<StrategyParts, "prices" | "options">,
+  channel: LiveChannel,
+  model: string,
+): number | undefined {
   const upstream = channel.mapping.get(model) ?? model;
+  const { sheet, factor } = channel.costs;
+  const own = sheet?.get(upstream);
+  if (own !== undefined) return (Number(charge(SAMPLE, own)) * options.get("QuotaPerUnit")) / MILLION;
+  const book = prices();
   // A group without a ratio has 1.
   const price = book.find(upstream, upstream, "");
   if (price === undefined || price.isFallback === true) return undefined;
-  return Number(charge(SAMPLE, price)) * channel.costRatio;
+  return (Number(charge(SAMPLE, price)) * Number(factor.n)) / Number(factor.d);
 }
 
 /**

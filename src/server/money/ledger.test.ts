@@ -13,7 +13,8 @@ describe.each(engines)("ledger on %s", (engine) => {
     const held = order(account, 500n);
     expect(await world.ledger.reserve(held)).toBe("reserved");
     expect(await world.balances(account)).toEqual({ quota: 500, used: 0, remain: 100, status: 1 });
-    expect(await world.ledger.settle({ ...bill(held, 120n), channelId })).toEqual({
+    const cost = { cost: 90_000, saved: 500, group: "vip" };
+    expect(await world.ledger.settle({ ...bill(held, 120n), channelId, cost })).toEqual({
       charged: 120n,
       shortfall: 0n,
     });
@@ -37,7 +38,10 @@ describe.each(engines)("ledger on %s", (engine) => {
       content: "模型倍率 1",
       elapsed_time: 12,
       created_at: world.clock.seconds(),
+      cost: 90_000,
     });
+    const group = await world.db.selectFrom("log_sums").selectAll().where("dimension", "=", "group").execute();
+    expect(group).toMatchObject([{ key: "vip", quota: 120, cost: 90_000, costed_quota: 120, saved: 500 }]);
     expect(await statLogs(world.db, { userId: account.userId })).toEqual({
       quota: 120,
       tokens: 15,

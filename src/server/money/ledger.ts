@@ -206,6 +206,7 @@ class LedgerClient implements Ledger {
       ...(settlement.keyId !== undefined && settlement.keyId !== 0 && { keyId: settlement.keyId }),
       charge,
       usage: wholeUsage(settlement.usage),
+      ...(settlement.cost !== undefined && { cost: settlement.cost }),
       log: settlement.log && cleanLog(settlement.log),
     } as const;
     // Alone there is no other call to share a commit with.

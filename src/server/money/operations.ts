@@ -74,6 +74,16 @@ export interface Seen {
   readonly channelId: number;
 }
 
+/** What a call cost the operator; money in billionths of a dollar. */
+export interface CallCost {
+  /** -1 = not known. */
+  readonly cost: number;
+  /** What reading from an upstream's cache saved who paid. */
+  readonly saved: number;
+  /** By whose ratio it was charged. */
+  readonly group: string;
+}
+
 export interface Settlement {
   readonly requestId: string;
   readonly userId: number;
@@ -84,6 +94,8 @@ export interface Settlement {
   readonly keyId?: number;
   readonly charge: bigint;
   readonly usage: Usage;
+  /** Absent = not known. */
+  readonly cost?: CallCost | undefined;
   /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (requirements M28). */
   readonly log: SettlementLog | null;
   /** A few milliseconds do not matter to the caller: the settlement waits for others to share a commit with. */

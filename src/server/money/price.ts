@@ -1,6 +1,14 @@
 // Usage × ratios → charge. Exact, pure and total: no floats, no clock, no database, no exception for any usage.
 import type { TokenUsage } from "#server/upstream/usage.ts";
-import { ceilDivide, divide, exactText, multiply, parseRational, showRational } from "./rational.ts";
+import {
+  ceilDivide,
+  divide,
+  exactText,
+  multiply,
+  parseRational,
+  type Rational,
+  showRational,
+} from "./rational.ts";
 
 /** LLM tokens of one call. */
 export type Usage = TokenUsage;
@@ -194,12 +202,40 @@ function isPlain(
 export function charge(usage: Usage, price: Price): bigint {
   const { weights } = tierOf(price, usage.promptTokens);
   if (wholeNumber(usage.promptTokens) + wholeNumber(usage.completionTokens) === 0) return 0n;
+  return collect(weigh(usage, weights), weights.over, weights);
+}
+
+/** Tokens × what each kind weighs. */
+function weigh(usage: Usage, weights: Price["weights"]): bigint {
   const parts = partsOf(usage);
   let sum = BigInt(parts.text) * weights.text + BigInt(parts.completion) * weights.completion;
   if (!isPlain(usage, parts))
     for (const kind of SPECIAL_KINDS) if (parts[kind] > 0) sum += BigInt(parts[kind]) * weights[kind];
-  return collect(sum, weights.over, weights);
+  return sum;
 }
+
+/** What the tokens of a call come to by a price, times `scale`: rounded to the nearest whole number. */
+export function costOf(usage: Usage, price: Price, scale: Rational): number {
+  const { weights } = tierOf(price, usage.promptTokens);
+  return nearest(weigh(usage, weights) * scale.n, weights.over * scale.d);
+}
+
+/** What input from the cache would have cost more as plain input, times `scale`; 0 where it costs as much. */
+export function savedBy(usage: Usage, price: Price, scale: Rational): number {
+  if (wholeNumber(usage.cachedTokens) === 0) return 0;
+  const { weights } = tierOf(price, usage.promptTokens);
+  const less = weights.text - weights.cached;
+  const tokens = within(wholeNumber(usage.promptTokens), usage.cachedTokens);
+  return less <= 0n ? 0 : nearest(BigInt(tokens) * less * scale.n, weights.over * scale.d);
+}
+
+/** `n / d` to the nearest, at most what a number holds exactly. Not for numbers below 0. */
+export function nearest(n: bigint, d: bigint): number {
+  const value = (n * 2n + d) / (d * 2n);
+  return Number(value > MOST_COST ? MOST_COST : value);
+}
+
+const MOST_COST = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
  * What to set aside before a call: the prompt and as much output as may come, at least `floorTokens` of prompt

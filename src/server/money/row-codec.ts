@@ -295,6 +295,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     ["trail", "text"],
     ["key_id", "int"],
     ["member_id", "int"],
+    ["cost", "int"],
   ],
   values: (log) => [
     log.user_id,
@@ -318,6 +319,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     log.trail,
     log.key_id ?? 0,
     log.member_id ?? 0,
+    log.cost ?? -1,
   ],
 };
 
@@ -326,13 +328,19 @@ const SUM_COLUMNS = [
   ["prompt_tokens", "int"],
   ["completion_tokens", "int"],
   ["requests", "int"],
+  ["cost", "int"],
+  ["costed_quota", "int"],
+  ["cached_tokens", "int"],
+  ["saved", "int"],
 ] as const;
 
 /** Statistics hold up no money: one that grows beyond what a number holds exactly stays there. */
 const MOST = Number.MAX_SAFE_INTEGER;
 
-function sumValues({ quota, promptTokens, completionTokens, requests }: HourSums): number[] {
-  return [Number(quota), promptTokens, completionTokens, requests].map((sum) => Math.min(sum, MOST));
+function sumValues(sums: HourSums): number[] {
+  const { quota, promptTokens, completionTokens, requests, cost, costedQuota, cachedTokens, saved } = sums;
+  const calls = [Number(quota), promptTokens, completionTokens, requests];
+  return [...calls, cost, Number(costedQuota), cachedTokens, saved].map((sum) => Math.min(sum, MOST));
 }
 
 /** The key comes first; the sums at the end are added to what is there. */

@@ -213,6 +213,12 @@ export interface HourSums {
   promptTokens: number;
   completionTokens: number;
   requests: number;
+  /** Of the calls whose cost is known: billionths of a dollar, and what was charged for them. */
+  cost: number;
+  costedQuota: bigint;
+  cachedTokens: number;
+  /** Billionths of a dollar. */
+  saved: number;
 }
 
 /** What is added along one dimension. */
@@ -233,6 +239,8 @@ export interface RollupPart extends HourSums {
   members?: Map<number, HourSums>;
   /** The same of its projects. */
   projects?: Map<number, HourSums>;
+  /** Sums of the groups by whose ratios calls were charged. */
+  groups?: Map<string, HourSums>;
 }
 
 export interface Books {

@@ -1,6 +1,6 @@
 // How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
 
-import type { Booking, SettlementLog } from "./operations.ts";
+import type { Booking, CallCost, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
 import type { Books, Changes, LedgerEntry, PlanEntry, Reservation, TokenBook, UserBook } from "./rows.ts";
 import { bookHolds } from "./rules-limits.ts";
@@ -42,6 +42,8 @@ export interface Bill {
   readonly keyId?: number;
   readonly charge: bigint;
   readonly usage: Usage;
+  /** Absent = not known. */
+  readonly cost?: CallCost | undefined;
   readonly modelName: string;
   readonly log: SettlementLog | null;
 }
@@ -117,6 +119,9 @@ export function exhaustToken(token: TokenBook): void {
   }
 }
 
+/** Of calls that recovery books, and of those that older programs left in the journal. */
+const UNKNOWN_COST: CallCost = { cost: -1, saved: 0, group: "" };
+
 interface Paid {
   readonly bill: Bill;
   readonly user: UserBook;
@@ -163,7 +168,8 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
     ...{ userId: user.id, tokenName, modelName, channelId, keyId, memberId, projectId },
     ...{ charged, promptTokens, completionTokens },
   };
-  addCall(changes.rollups, call, nowSec);
+  const { cost = UNKNOWN_COST } = bill;
+  addCall(changes.rollups, { ...call, ...cost, cachedTokens: usage.cachedTokens }, nowSec);
   if (!bill.log) return;
   changes.logs.push({
     ...bill.log,
@@ -182,6 +188,7 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
     request_id: bill.requestId,
     key_id: keyId,
     member_id: memberId,
+    cost: cost.cost,
   });
 }
 

@@ -23,46 +23,66 @@ export interface BookedCall {
   readonly memberId: number;
   /** Of the team that pays, as its token says; 0 = none. */
   readonly projectId: number;
+  readonly cachedTokens: number;
+  /** Billionths of a dollar; -1 = not known. */
+  readonly cost: number;
+  readonly saved: number;
+  /** "" = not known. */
+  readonly group: string;
 }
 
 /** Adds a call to the sums of its hour. */
 export function addCall(rollups: Rollups, call: BookedCall, createdSec: number): void {
   const part = partOf(rollups, call, createdSec - (createdSec % HOUR_SEC));
-  part.quota += call.charged;
-  part.promptTokens += call.promptTokens;
-  part.completionTokens += call.completionTokens;
-  part.requests += 1;
+  addOnce(part, call);
   if (call.keyId !== 0) addKey(part, call);
   if (call.memberId !== 0) addMember(part, call);
   if (call.projectId !== 0) addProject(part, call);
+  if (call.group !== "") addGroup(part, call);
+}
+
+function addOnce(sums: HourSums, call: BookedCall): void {
+  sums.quota += call.charged;
+  sums.promptTokens += call.promptTokens;
+  sums.completionTokens += call.completionTokens;
+  sums.requests += 1;
+  sums.cachedTokens += call.cachedTokens;
+  sums.saved += call.saved;
+  if (call.cost < 0) return;
+  sums.cost += call.cost;
+  sums.costedQuota += call.charged;
 }
 
 /** Adds a call to the sums of its key within a part. */
 function addKey(part: RollupPart, call: BookedCall): void {
   part.keys ??= new Map();
-  addWithin(part.keys, call.keyId, onceOf(part.hour, call));
+  addOnce(within(part.keys, call.keyId, part.hour), call);
 }
 
 /** Adds a call to the sums of who called within a part. */
 function addMember(part: RollupPart, call: BookedCall): void {
   part.members ??= new Map();
-  addWithin(part.members, call.memberId, onceOf(part.hour, call));
+  addOnce(within(part.members, call.memberId, part.hour), call);
 }
 
 /** Adds a call to the sums of its project within a part. */
 function addProject(part: RollupPart, call: BookedCall): void {
   part.projects ??= new Map();
-  addWithin(part.projects, call.projectId, onceOf(part.hour, call));
+  addOnce(within(part.projects, call.projectId, part.hour), call);
 }
 
-function onceOf(hour: number, { charged, promptTokens, completionTokens }: BookedCall): HourSums {
-  return { hour, quota: charged, promptTokens, completionTokens, requests: 1 };
+/** Adds a call to the sums of its group within a part. */
+function addGroup(part: RollupPart, call: BookedCall): void {
+  part.groups ??= new Map();
+  addOnce(within(part.groups, call.group, part.hour), call);
 }
 
-function addWithin(all: Map<number, HourSums>, id: number, more: HourSums): void {
-  const sums = all.get(id) ?? noSums(more.hour);
+function within<Id>(all: Map<Id, HourSums>, id: Id, hour: number): HourSums {
+  const known = all.get(id);
+  if (known !== undefined) return known;
+  const sums = noSums(hour);
   all.set(id, sums);
-  addPart(sums, more);
+  return sums;
 }
 
 /** Where a call belongs; a new part when there is none. */
@@ -88,14 +108,20 @@ export function addRollups(all: Rollups, more: ReadonlyMap<string, RollupPart>):
   for (const [name, part] of more) {
     const known = all.get(name);
     if (known === undefined) all.set(name, part);
-    else {
-      addPart(known, part);
-      for (const name of ["keys", "members", "projects"] as const)
-        for (const [id, sums] of part[name] ?? []) {
-          known[name] ??= new Map();
-          addWithin(known[name], id, sums);
-        }
+    else addAll(known, part);
+  }
+}
+
+function addAll(known: RollupPart, part: RollupPart): void {
+  addPart(known, part);
+  for (const name of ["keys", "members", "projects"] as const)
+    for (const [id, sums] of part[name] ?? []) {
+      known[name] ??= new Map();
+      addPart(within(known[name], id, sums.hour), sums);
     }
+  for (const [group, sums] of part.groups ?? []) {
+    known.groups ??= new Map();
+    addPart(within(known.groups, group, sums.hour), sums);
   }
 }
 
@@ -119,6 +145,7 @@ export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
     for (const [keyId, sums] of part.keys ?? []) addAlong("key", String(keyId), sums);
     for (const [id, sums] of part.projects ?? []) addAlong("project", String(id), sums);
     for (const [id, sums] of part.members ?? []) addAlong("member", `${userId} ${id}`, sums);
+    for (const [group, sums] of part.groups ?? []) addAlong("group", group, sums);
   }
   return sums.values();
 }
@@ -128,8 +155,13 @@ function addPart(sum: HourSums, part: HourSums): void {
   sum.promptTokens += part.promptTokens;
   sum.completionTokens += part.completionTokens;
   sum.requests += part.requests;
+  sum.cost += part.cost;
+  sum.costedQuota += part.costedQuota;
+  sum.cachedTokens += part.cachedTokens;
+  sum.saved += part.saved;
 }
 
 function noSums(hour: number): HourSums {
-  return { hour, quota: 0n, promptTokens: 0, completionTokens: 0, requests: 0 };
+  const calls = { quota: 0n, promptTokens: 0, completionTokens: 0, requests: 0 };
+  return { hour, ...calls, cost: 0, costedQuota: 0n, cachedTokens: 0, saved: 0 };
 }

@@ -197,16 +197,39 @@ test("an operation that is none is a mistake, not silence", () => {
   );
 });
 
+/** What nothing is known of. */
+const FREE = { cachedTokens: 0, cost: -1, saved: 0, group: "" };
+
+test("costs are summed with what was charged for them alone, by group too, whichever parts they are in", () => {
+  const tokens = { promptTokens: 2, completionTokens: 3, cachedTokens: 1, saved: 4 };
+  const ids = { userId: 1, memberId: 0, projectId: 0, keyId: 0, channelId: 2 };
+  const call = { ...ids, tokenName: "t", modelName: "a", ...tokens };
+  const one: Rollups = new Map();
+  addCall(one, { ...call, charged: 10n, cost: 7, group: "vip" }, 1);
+  addCall(one, { ...call, charged: 100n, cost: -1, group: "vip" }, 1);
+  const other: Rollups = new Map();
+  addCall(other, { ...call, charged: 5n, cost: 2, group: "default" }, 2);
+  addCall(other, { ...call, charged: 1n, cost: 0, group: "vip" }, 3);
+  addRollups(one, other);
+  const sums = [...sumsOf(one.values())];
+  expect(sums.find(({ dimension }) => dimension === "model")).toMatchObject({
+    quota: 116n,
+    costedQuota: 16n,
+    cost: 9,
+    cachedTokens: 4,
+    saved: 16,
+    requests: 4,
+  });
+  const byGroup = sums.filter(({ dimension }) => dimension === "group");
+  expect(byGroup.map(({ key, cost, costedQuota, quota }) => [key, cost, costedQuota, quota])).toEqual([
+    ["vip", 7, 11n, 111n],
+    ["default", 2, 5n, 5n],
+  ]);
+});
+
 test("calls with keys are summed by key too, whichever parts they are in", () => {
-  const call = {
-    userId: 1,
-    memberId: 0,
-    projectId: 0,
-    channelId: 2,
-    tokenName: "t",
-    promptTokens: 2,
-    completionTokens: 3,
-  };
+  const tokens = { promptTokens: 2, completionTokens: 3, ...FREE };
+  const call = { userId: 1, memberId: 0, projectId: 0, channelId: 2, tokenName: "t", ...tokens };
   const one: Rollups = new Map();
   addCall(one, { ...call, keyId: 7, charged: 10n, modelName: "a" }, 1);
   addCall(one, { ...call, keyId: 8, charged: 5n, modelName: "a" }, 1);
@@ -223,7 +246,8 @@ test("calls with keys are summed by key too, whichever parts they are in", () =>
 });
 
 test("calls of a team are summed by member and by project too, whichever parts they are in", () => {
-  const call = { userId: 9, keyId: 0, channelId: 2, tokenName: "t", promptTokens: 2, completionTokens: 3 };
+  const tokens = { promptTokens: 2, completionTokens: 3, ...FREE };
+  const call = { userId: 9, keyId: 0, channelId: 2, tokenName: "t", ...tokens };
   const one: Rollups = new Map();
   addCall(one, { ...call, memberId: 4, projectId: 6, charged: 10n, modelName: "a" }, 1);
   addCall(one, { ...call, memberId: 5, projectId: 0, charged: 5n, modelName: "a" }, 1);
@@ -246,7 +270,7 @@ test("calls of a team are summed by member and by project too, whichever parts t
 });
 
 test("calls whose names have line breaks are summed up apart", () => {
-  const tokens = { promptTokens: 1, completionTokens: 1 };
+  const tokens = { promptTokens: 1, completionTokens: 1, ...FREE };
   const call = { userId: 1, memberId: 0, projectId: 0, channelId: 2, keyId: 0, charged: 1n, ...tokens };
   const rollups = new Map();
   addCall(rollups, { ...call, modelName: "a\nb", tokenName: "c" }, 1);

@@ -221,6 +221,7 @@ function settle(desk: Desk, settlement: Of<"settle">): Outcome {
     keyId: settlement.keyId ?? 0,
     charge: settlement.charge,
     usage: settlement.usage,
+    cost: settlement.cost,
     modelName: settlement.log?.model_name ?? reservation?.modelName ?? "",
     log: settlement.log,
   });

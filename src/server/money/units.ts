@@ -1,6 +1,6 @@
 // Charges that count something else than LLM tokens: pictures, characters, seconds of sound. Exact, pure and total like price.ts.
 import { type ImageKind, imageFactors } from "#contract/image-prices.ts";
-import { collect, formula, type Price, shown, whole } from "./price.ts";
+import { collect, formula, nearest, type Price, shown, whole } from "./price.ts";
 import { exactText, multiply, parseRational, type Rational } from "./rational.ts";
 
 /** What is counted, and how much of it there was. Counts are whole numbers; seconds may have a fraction. */
@@ -62,6 +62,12 @@ export function chargeUnits(counted: Counted, price: Price): bigint {
   const { times } = countOf(counted, price.model);
   if (times.n === 0n) return 0n;
   return collect(times.n * price.weights.text, times.d * price.weights.over, price.weights);
+}
+
+/** What was counted, by a price, times `scale`: rounded to the nearest whole number. */
+export function costOfUnits(counted: Counted, price: Price, scale: Rational): number {
+  const { times } = countOf(counted, price.model);
+  return nearest(times.n * price.weights.text * scale.n, times.d * price.weights.over * scale.d);
 }
 
 /** Like `explain`. Example: `按张计费，模型倍率 20，分组倍率 1；(1 × 2 × 1.5 × 1000) × 20 × 1 = 60000`. */

@@ -47,6 +47,7 @@ const COLUMNS = [
   "idle_ms",
   "total_ms",
   "cost_ratio",
+  "cost_sheet",
   "probe_time",
   "probes",
 ] as const satisfies readonly (keyof ChannelRow)[];

@@ -34,6 +34,7 @@ const COLUMNS = [
   "trail",
   "key_id",
   "member_id",
+  "cost",
 ] as const satisfies readonly (keyof LogRow)[];
 
 /** Writes one entry that is not a call: top-up, management, system. Returns its id. */

@@ -41,6 +41,8 @@ export interface ChannelsTable {
   total_ms: Generated<number>;
   /** What it costs, as a multiple of its models' prices. */
   cost_ratio: Generated<number>;
+  /** JSON: its own prices, and the currency in which it is paid; "" = the prices of its models, in dollars. */
+  cost_sheet: Generated<string>;
   /** When it was asked again for the last time after it was disabled by itself, seconds, and how often that was in vain. */
   probe_time: Generated<number>;
   probes: Generated<number>;

@@ -136,14 +136,26 @@ export interface LogsTable {
   trail: string;
   /** Which of a channel's several keys served; 0 = its only one. */
   key_id: Generated<number>;
+  /** What it cost the operator, in billionths of a dollar; -1 = not known. */
+  cost: Generated<number>;
 }
 
 /** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
 export interface LogSumsTable {
-  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel" | "key" | "member" | "project";
+  dimension:
+    | "all"
+    | "user"
+    | "token"
+    | "model"
+    | "channel"
+    | "model-channel"
+    | "key"
+    | "member"
+    | "project"
+    | "group";
   /**
    * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; wallet, blank and user id for
-   * `member`; "" for `all`.
+   * `member`; name for `group`; "" for `all`.
    */
   key: string;
   /** Start of the hour, seconds. */
@@ -152,6 +164,12 @@ export interface LogSumsTable {
   prompt_tokens: number;
   completion_tokens: number;
   requests: number;
+  /** Of the calls whose cost is known: what they cost, in billionths of a dollar, and what was charged for them. */
+  cost: Generated<number>;
+  costed_quota: Generated<number>;
+  /** Input read from an upstream's cache, and what that saved who paid, in billionths of a dollar. */
+  cached_tokens: Generated<number>;
+  saved: Generated<number>;
 }
 
 /** Consumption summed by hour along all dimensions at once, for statistics by several filters. */
@@ -166,6 +184,12 @@ export interface LogRollupsTable {
   prompt_tokens: number;
   completion_tokens: number;
   requests: number;
+  /** Of the calls whose cost is known: what they cost, in billionths of a dollar, and what was charged for them. */
+  cost: Generated<number>;
+  costed_quota: Generated<number>;
+  /** Input read from an upstream's cache, and what that saved who paid, in billionths of a dollar. */
+  cached_tokens: Generated<number>;
+  saved: Generated<number>;
 }
 
 /** How calls went, by hour: of everybody, of one user, or tries at one channel. Telemetry, not money: seconds of it may be lost. */

@@ -1,6 +1,6 @@
 // Makes or edits a channel, in three parts: what it is, how to reach it, what it serves.
 import { useQuery } from "@tanstack/react-query";
-import { Form, type FormInstance, Select } from "antd";
+import { Form, type FormInstance, Input, Select } from "antd";
 import { useState } from "react";
 import { formQuery, query, useCall } from "#console/base/call.ts";
 import { useModelsByType } from "#console/base/models.ts";
@@ -15,6 +15,7 @@ import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
+import { CostSheetText } from "#contract/cost-sheet.ts";
 import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, providers } from "#contract/providers.ts";
 import { statusApi } from "#contract/status.ts";
@@ -122,14 +123,30 @@ function ServiceFields({ type, channelId }: Omit<ModelsFieldProps, "id" | "value
         <Form.Item
           name="cost_ratio"
           label="成本倍率"
-          extra="进货价是模型价格的几倍，如七折为 0.7。选择策略为“成本最低”时按它比较，不影响计费。"
+          extra="进货价是模型价格的几倍，如七折为 0.7。用于毛利与“成本最低”策略，不影响计费。"
         >
           <NumberInput min={0} max={1_000} style={{ width: "100%" }} />
         </Form.Item>
       </div>
+      <Form.Item
+        name="cost_sheet"
+        label="成本价目"
+        extra="JSON，可不填。models：上游模型名 → 每百万 token 的进货价；没有列出的按成本倍率。currency 为 CNY 时须填写汇率 rate。"
+        rules={[rule(CostSheetText)]}
+      >
+        <Input.TextArea
+          className="tg-code"
+          autoSize={{ minRows: 2, maxRows: 12 }}
+          spellCheck={false}
+          placeholder={COST_EXAMPLE}
+        />
+      </Form.Item>
     </Section>
   );
 }
+
+const COST_EXAMPLE =
+  '{"currency": "CNY", "rate": "7.1", "rate_day": "2026-11-26", "models": {"gpt-4o": {"input": "12", "output": "48"}}}';
 
 interface PartsProps {
   readonly form: FormInstance<ChannelValues>;

@@ -44,6 +44,8 @@ export interface ChannelValues extends LimitValues, TimeValues {
   readonly weight: number | null;
   /** A multiple of the prices of its models. */
   readonly cost_ratio: number | null;
+  /** JSON of its own prices; "" = none. */
+  readonly cost_sheet: string;
   /** "" = as all channels, `direct`, or the scheme of a proxy. */
   readonly proxy_kind: string;
   /** `host:port` of the proxy. */
@@ -85,6 +87,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       priority: 0,
       weight: 0,
       cost_ratio: 1,
+      cost_sheet: "",
       ...proxyValues(""),
       reuse: "auto",
       key_mode: "random",
@@ -94,7 +97,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       ...ruleTexts(""),
     };
   }
-  const { type, name, group, base_url, other, models, priority, weight, cost_ratio } = channel;
+  const { type, name, group, base_url, other, models, priority, weight, cost_ratio, cost_sheet } = channel;
   const model_mapping = channel.model_mapping.trim() === "{}" ? "" : channel.model_mapping;
   return {
     type,
@@ -109,6 +112,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
     priority,
     weight,
     cost_ratio,
+    cost_sheet,
     ...proxyValues(channel.proxy),
     reuse: channel.reuse,
     key_mode: channel.key_mode,
@@ -166,6 +170,7 @@ function fieldsOf(values: ChannelValues) {
     priority: values.priority ?? 0,
     weight: Math.max(0, values.weight ?? 0),
     cost_ratio: values.cost_ratio ?? 1,
+    cost_sheet: values.cost_sheet.trim(),
     proxy: proxyOf(values),
     reuse: values.reuse,
     key_mode: values.key_mode,

@@ -41,8 +41,10 @@ type SettleWire = readonly [
 ];
 /** The same of a call with one of several keys. */
 type KeyedSettleWire = readonly [...SettleWire, key: number];
+/** The same with what it cost; key 0 = the channel has one. */
+type CostedSettleWire = readonly [...SettleWire, key: number, cost: number, saved: number, group: string];
 /** Any other operation: its own JSON, so that the text around it needs no second look at each value. */
-type OperationWire = ReserveWire | LimitedWire | SettleWire | KeyedSettleWire | string;
+type OperationWire = ReserveWire | LimitedWire | SettleWire | KeyedSettleWire | CostedSettleWire | string;
 type BatchWire = readonly [nowSec: number, node: string, operations: readonly OperationWire[]];
 /** A verdict, a booking, or any other outcome as its own JSON. */
 type OutcomeWire =
@@ -91,7 +93,7 @@ function encodeOperation(operation: Operation): OperationWire {
   if (operation.kind !== "settle") return JSON.stringify(operation, writeAmount);
   const { channelId, charge, usage, log } = operation;
   const { promptTokens, completionTokens, cachedTokens } = usage;
-  const { keyId } = operation;
+  const { keyId, cost } = operation;
   const wire: SettleWire = [
     1,
     requestId,
@@ -114,6 +116,7 @@ function encodeOperation(operation: Operation): OperationWire {
           log.trail,
         ],
   ];
+  if (cost !== undefined) return [...wire, keyId ?? 0, cost.cost, cost.saved, cost.group];
   return keyId === undefined ? wire : [...wire, keyId];
 }
 
@@ -139,7 +142,10 @@ function decodeOperation(wire: OperationWire): Operation {
     completionTokens,
     cachedTokens,
     log,
-    keyId,
+    keyId = 0,
+    cost,
+    saved = 0,
+    group = "",
   ] = wire;
   return {
     kind: "settle",
@@ -147,9 +153,10 @@ function decodeOperation(wire: OperationWire): Operation {
     userId,
     tokenId,
     channelId,
-    ...(keyId !== undefined && { keyId }),
+    ...(keyId !== 0 && { keyId }),
     charge: BigInt(charge),
     usage: { promptTokens, completionTokens, cachedTokens },
+    ...(cost !== undefined && { cost: { cost, saved, group } }),
     log: decodeLog(log),
   };
 }

@@ -1,8 +1,11 @@
 // What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. Its pricing
 // says what the price is applied to; it knows no HTTP.
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import type { ReserveVerdict, Settlement } from "#server/money/operations.ts";
-import { charge, type Price } from "#server/money/price.ts";
+import type { CallCost, ReserveVerdict, Settlement } from "#server/money/operations.ts";
+import { charge, costOf, type Price, savedBy } from "#server/money/price.ts";
+import type { PriceBook } from "#server/money/price-book.ts";
+import { parseRational, type Rational } from "#server/money/rational.ts";
+import { costOfUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -67,8 +70,7 @@ export class Account {
   readonly #billed: Billed;
   readonly #pricing: Pricing;
   #price: Price;
-  #channelId = 0;
-  #keyId = 0;
+  #channel: LiveChannel | undefined;
   #usage = NO_USAGE;
   /** For a running stream. */
   #extension: Extension | undefined;
@@ -123,8 +125,7 @@ export class Account {
   priceFor(channel: LiveChannel): RelayFault | undefined {
     const { caller, incoming } = this.#billed;
     const { model } = incoming;
-    this.#channelId = channel.id;
-    this.#keyId = channel.keyId;
+    this.#channel = channel;
     this.#price =
       this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
     return this.#pricing.fault(this.#price);
@@ -190,8 +191,8 @@ export class Account {
     const call = {
       requestId,
       caller,
-      channelId: this.#channelId,
-      keyId: this.#keyId,
+      channel: this.#channel,
+      price: this.#price,
       model,
       isStream,
       startedMs,
@@ -230,7 +231,7 @@ export class Account {
       charge: charge(least, this.#price),
       promptTokens: least.promptTokens,
       completionTokens: least.completionTokens,
-      channelId: this.#channelId,
+      channelId: this.#channel?.id ?? 0,
     });
   }
 }
@@ -239,9 +240,10 @@ export class Account {
 interface SettledCall {
   readonly requestId: string;
   readonly caller: Pick<Caller, "payerId" | "tokenId" | "group" | "isGroupNamed">;
-  readonly channelId: number;
-  /** Which of its several keys; 0 = it has one. */
-  readonly keyId: number;
+  /** The one that answered, with the key that was used; undefined = none. */
+  readonly channel: LiveChannel | undefined;
+  /** What it was charged by. */
+  readonly price: Price;
   readonly model: string;
   readonly isStream: boolean;
   readonly startedMs: number;
@@ -255,11 +257,13 @@ interface SettledCall {
 
 /** The settlement of a call; without a row for the log where LogConsumeEnabled is off. */
 export function settlementOf(
-  { options, clock }: Pick<BillingServices, "options" | "clock">,
+  tools: Pick<BillingServices, "options" | "clock" | "prices">,
   call: SettledCall,
-  { usage, amount, content, isEstimated }: Sum,
+  sum: Sum,
 ): Settlement {
-  const { requestId, caller, channelId, keyId, model, isStream, startedMs, firstByteMs, attempts } = call;
+  const { options, clock } = tools;
+  const { usage, amount, content, isEstimated } = sum;
+  const { requestId, caller, channel, model, isStream, startedMs, firstByteMs, attempts } = call;
   const { payerId: userId, tokenId } = caller;
   const log = options.get("LogConsumeEnabled")
     ? {
@@ -273,7 +277,54 @@ export function settlementOf(
       }
     : null;
   const mayWait = call.mayWait === true;
-  return { requestId, userId, tokenId, channelId, keyId, charge: amount, usage, mayWait, log };
+  const { id: channelId, keyId } = channel ?? NO_CHANNEL;
+  const cost = callCost(tools, call, sum);
+  return { requestId, userId, tokenId, channelId, keyId, charge: amount, usage, cost, mayWait, log };
+}
+
+const NO_CHANNEL = { id: 0, keyId: 0 };
+
+/** Money is counted in billionths of a dollar; a channel's own prices are dollars of a million. */
+const BILLION = 1_000_000_000n;
+const BY_SHEET: Rational = { n: 1_000n, d: 1n };
+
+/** Quota of a dollar, as it was read last. */
+let perDollar = { text: 500_000, quota: parseRational(500_000) };
+
+function dollarOf(quotaPerUnit: number): Rational {
+  if (perDollar.text !== quotaPerUnit) perDollar = { text: quotaPerUnit, quota: parseRational(quotaPerUnit) };
+  return perDollar.quota;
+}
+
+/** What a call cost the operator, by the channel's own price or the list price of the model that it was asked for. */
+function callCost(
+  { options, prices }: Pick<BillingServices, "options" | "prices">,
+  { caller, channel, price, model }: SettledCall,
+  { usage, counted }: Sum,
+): CallCost {
+  const dollar = dollarOf(options.get("QuotaPerUnit"));
+  const saved = savedBy(usage, price, { n: BILLION * dollar.d, d: dollar.n });
+  const known = channel && costPrice(prices(), channel, { model, dollar });
+  if (known === undefined) return { cost: -1, saved, group: caller.group };
+  const { price: paid, scale } = known;
+  const cost = counted === undefined ? costOf(usage, paid, scale) : costOfUnits(counted, paid, scale);
+  return { cost, saved, group: caller.group };
+}
+
+/** By what price a channel is paid, and what makes billionths of a dollar of it; undefined = it is not known. */
+export function costPrice(
+  book: PriceBook,
+  { mapping, costs }: LiveChannel,
+  { model, dollar }: { readonly model: string; readonly dollar: Rational },
+): { readonly price: Price; readonly scale: Rational } | undefined {
+  const upstream = mapping.get(model) ?? model;
+  const own = costs.sheet?.get(upstream);
+  if (own !== undefined) return { price: own, scale: BY_SHEET };
+  // A group without a ratio has 1.
+  const price = book.show(upstream, upstream, "");
+  if (price === undefined || price.isFallback === true) return undefined;
+  const { factor } = costs;
+  return { price, scale: { n: BILLION * factor.n * dollar.d, d: factor.d * dollar.n } };
 }
 
 /** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */

@@ -67,7 +67,7 @@ export class MediaPricing implements Pricing {
       const amount = chargeUnits(counted.counted, price);
       const remark = counted.isEstimated || reply === undefined ? estimated : "";
       const content = explainUnits(counted.counted, price, amount) + remark;
-      return { usage: NO_USAGE, amount, content, isEstimated: counted.isEstimated };
+      return { usage: NO_USAGE, amount, content, ...counted };
     }
     const read =
       reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(task), reply.quirks);

@@ -2,6 +2,7 @@
 // or tokens (pricing-media.ts).
 import type { Context } from "#server/context.ts";
 import type { Price } from "#server/money/price.ts";
+import type { Counted } from "#server/money/units.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenCounter } from "#server/upstream/tokens/counter.ts";
@@ -22,6 +23,8 @@ export interface Sum {
   /** The log's explanation. */
   readonly content: string;
   readonly isEstimated: boolean;
+  /** What was counted in place of LLM tokens; absent = nothing. */
+  readonly counted?: Counted;
 }
 
 export interface Pricing {

@@ -78,9 +78,8 @@ export class RealtimeBill {
   readonly #tools: BillingServices;
   readonly #session: BilledSession;
   #price: Price;
-  #channelId = 0;
+  #channel: LiveChannel | undefined;
   #channelLimits: readonly LimitRef[] = [];
-  #keyId = 0;
   /** The reservation for the next response. */
   #spare: ResponseReservation | undefined;
   /** Why nothing more is reserved: the conversation ends with it. */
@@ -150,8 +149,7 @@ export class RealtimeBill {
   /** The channel that is being called now; it may map to a name with a price of its own. */
   priceFor(channel: LiveChannel): void {
     const { caller, model } = this.#session;
-    this.#channelId = channel.id;
-    this.#keyId = channel.keyId;
+    this.#channel = channel;
     const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);
     this.#price = found ?? this.#price;
   }
@@ -243,7 +241,7 @@ export class RealtimeBill {
       promptTokens,
       completionTokens,
       charge: charge(usage, this.#price),
-      channelId: this.#channelId,
+      channelId: this.#channel?.id ?? 0,
     };
     return reservation.check(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
   }
@@ -337,8 +335,8 @@ export class RealtimeBill {
     const call = {
       requestId,
       caller: this.#session.caller,
-      channelId: this.#channelId,
-      keyId: this.#keyId,
+      channel: this.#channel,
+      price: this.#price,
       model,
       isStream: true,
       startedMs,

@@ -33,6 +33,7 @@ import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
 import { invoices } from "./0037-invoices.ts";
+import { callCosts } from "./0034-call-costs.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { grantedSet } from "./0052-granted-set.ts";
@@ -78,4 +79,5 @@ export const MIGRATIONS: readonly Migration[] = [
   invoices,
   grantedSet,
   teamProjects,
+  callCosts,
 ];

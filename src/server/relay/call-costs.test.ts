@@ -1,0 +1,78 @@
+// Each call's cost stands with its entry in the log and in the sums by hour, in both databases (requirements X09).
+import { expect, test } from "vitest";
+import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
+
+const world = createRelayWorld();
+
+async function addChannel(key: string, columns: { cost_ratio?: number; cost_sheet?: string }, mapping = {}) {
+  await world.ctx.db.updateTable("channels").set({ status: 2 }).execute();
+  const id = await world.addChannel({ key, mapping });
+  await world.ctx.db.updateTable("channels").set({ priority: 0, ...columns }).where("id", "=", id).execute();
+  await world.ctx.candidates.reload();
+  return id;
+}
+
+const USAGE = {
+  prompt_tokens: 1000,
+  completion_tokens: 500,
+  total_tokens: 1500,
+  prompt_tokens_details: { cached_tokens: 400 },
+};
+
+async function ask() {
+  world.upstream.script(json({ ...chatReply("hi"), usage: USAGE }));
+  const { log, charged } = await world.costOf(async () => {
+    const answer = await world.ask({ ...QUESTION, max_tokens: 1_000 });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  });
+  const row = await world.ctx.db
+    .selectFrom("logs")
+    .select(["cost", "quota", "channel_id", "cached_tokens"])
+    .where("request_id", "=", log?.request_id ?? "")
+    .executeTakeFirstOrThrow();
+  return { row, charged };
+}
+
+async function sumsOf(dimension: "channel" | "group", key: string) {
+  return world.ctx.db
+    .selectFrom("log_sums")
+    .select(["cost", "costed_quota", "cached_tokens", "saved", "requests", "quota"])
+    .where("dimension", "=", dimension)
+    .where("key", "=", key)
+    .executeTakeFirst();
+}
+
+test("by the list price times the channel's ratio, whatever the group pays", async () => {
+  const id = await addChannel("discount", { cost_ratio: 0.5 });
+  const { row, charged } = await ask();
+  const price = world.ctx.prices().find(MODEL, MODEL, "");
+  const weights = price?.weights;
+  if (weights === undefined) throw new Error("no price");
+  const quota = (600n * weights.text + 400n * weights.cached + 500n * weights.completion) / weights.over;
+  expect(row.cost).toBe(Number(quota) * 1_000);
+  expect(await sumsOf("channel", String(id))).toMatchObject({
+    cost: row.cost,
+    costed_quota: charged,
+    quota: charged,
+    cached_tokens: 400,
+    requests: 1,
+  });
+  const group = await sumsOf("group", "default");
+  expect(Number(group?.cost)).toBeGreaterThanOrEqual(row.cost);
+});
+
+test("by the channel's own price, under the name that the upstream is asked for", async () => {
+  const sheet = { currency: "CNY", rate: "7", models: { "house-model": { input: "7", output: "14" } } };
+  await addChannel("own", { cost_sheet: JSON.stringify(sheet) }, { [MODEL]: "house-model" });
+  // $1 and $2 a million: $0.001 and $0.001.
+  expect((await ask()).row.cost).toBe(2_000_000);
+});
+
+test("and one that is not known is no cost of 0", async () => {
+  const id = await addChannel("unknown", {}, { [MODEL]: "nobody-prices-this" });
+  const { row, charged } = await ask();
+  expect(row.cost).toBe(-1);
+  expect(await sumsOf("channel", String(id))).toMatchObject({ cost: 0, costed_quota: 0, quota: charged });
+});
