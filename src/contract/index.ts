@@ -17,6 +17,7 @@ import { limitApi } from "./limit.ts";
 import { logApi } from "./log.ts";
 import { loginProviderApi } from "./login-provider.ts";
 import { mailDomainApi } from "./mail-domain.ts";
+import { marginApi } from "./margin.ts";
 import { modelPriceApi } from "./model-price.ts";
 import { oauthApi } from "./oauth.ts";
 import { optionApi } from "./option.ts";
@@ -83,6 +84,7 @@ export const api = {
   option: optionApi,
   priceList: priceListApi,
   modelPrice: modelPriceApi,
+  margin: marginApi,
   alert: alertApi,
   audit: auditApi,
   books: booksApi,

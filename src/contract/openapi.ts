@@ -51,6 +51,7 @@ const TAGS: Readonly<Record<string, string>> = {
   plan: "套餐",
   priceList: "价目表",
   modelPrice: "模型与价格",
+  margin: "毛利",
   alert: "消息通知",
   audit: "操作审计",
   receipt: "账单小票",

@@ -186,6 +186,7 @@ export const optionTable = {
   DocsLink: row({ ...noLink, tab: "operation", label: "文档页面链接" }),
   CheapLink: row({ ...noLink, tab: "operation", label: "特惠套餐页面链接" }),
   QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
+  SoldDollarYuan: row({ schema: positive, fallback: "7", tab: "operation", label: "每美元额度实收（元）" }),
   RetryTimes: row({ ...zero, label: "失败重试次数" }),
   TokenRequestsPerMinute: row({ ...zero, label: "每个令牌每分钟的请求数上限" }),
   UserRequestsPerMinute: row({ ...zero, label: "每个用户每分钟的请求数上限" }),

@@ -292,6 +292,7 @@ describe("every option", () => {
     DocsLink: inStatus("DocsLink", "docs_link", "https://example.com/docs"),
     CheapLink: inStatus("CheapLink", "cheap_link", "https://example.com/cheap"),
     QuotaPerUnit: inStatus("QuotaPerUnit", "quota_per_unit", "100000", 100_000),
+    SoldDollarYuan: "src/server/api/margins.test.ts",
     RetryTimes: "src/server/relay/failures.test.ts",
     TokenRequestsPerMinute: "src/server/relay/admission/limits.test.ts",
     UserRequestsPerMinute: "src/server/relay/admission/limits.test.ts",

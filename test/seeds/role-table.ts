@@ -179,6 +179,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     PUT /api/option
     GET /api/price/version
     GET /api/price/model
+    GET /api/margin
     GET /api/price/model/one
     PUT /api/price/model
     GET /api/channel

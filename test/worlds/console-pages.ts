@@ -98,6 +98,8 @@ export const adminPages: readonly string[] = [
   "/price/edit",
   "/price/update",
   "/price/ratio",
+  "/margin",
+  "/margin?by=day&days=30",
   "/setting?tab=other",
   "/alert",
   "/alert?tab=deliveries",

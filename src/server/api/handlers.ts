@@ -19,6 +19,7 @@ import { limit } from "./limits.ts";
 import { loginProvider } from "./login-providers.ts";
 import { log } from "./logs.ts";
 import { mailDomain } from "./mail-domains.ts";
+import { margin } from "./margins.ts";
 import { modelPrice } from "./model-prices.ts";
 import { oauth } from "./oauth.ts";
 import { option } from "./options.ts";
@@ -88,6 +89,7 @@ export const handlers = {
   option,
   priceList,
   modelPrice,
+  margin,
   alert,
   audit,
   books,

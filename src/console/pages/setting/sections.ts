@@ -164,6 +164,7 @@ const operation: readonly Section[] = [
       DocsLink: "文档页内嵌的网页。",
       CheapLink: "特惠套餐页内嵌的网页。",
       QuotaPerUnit: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。",
+      SoldDollarYuan: "用户买到 1 美元额度平均实付多少元，只用于计算毛利；7 表示按面值。",
       RetryTimes: "上游失败后最多换几次渠道重试，0 表示不重试。",
       ChannelQueueSeconds:
         "能用的渠道都达到自己的限额时，请求最多等这么久（不超过 30 秒），先到先得；0 表示立即返回 429。",

@@ -1,0 +1,229 @@
+// 毛利: what models, channels, groups, users, tokens and days brought, cost and earned, and what caches saved.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { query } from "#console/base/call.ts";
+import { formatCount, shortCount } from "#console/base/format.ts";
+import type { Currency } from "#console/base/money-price.ts";
+import { useStatus } from "#console/base/status.ts";
+import { ClippedText } from "#console/ui/cell.tsx";
+import {
+  type FilterField,
+  type FilterValues,
+  ListFilters,
+  useAddressFilters,
+} from "#console/ui/list-filters.tsx";
+import { Page } from "#console/ui/page.tsx";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
+import { Tooltip } from "#console/ui/tooltip.tsx";
+import { MARGIN_BY, type MarginBy, type MarginRow, type MarginSums, marginApi } from "#contract/margin.ts";
+import { BY_WORDS, moneyOf, partOf } from "./words.ts";
+import "./margin.css";
+
+const DAYS = ["1", "7", "30", "90"] as const;
+
+const FIELDS: readonly FilterField[] = [
+  {
+    kind: "choice",
+    name: "by",
+    label: "汇总方式",
+    chip: "按",
+    width: 120,
+    options: MARGIN_BY.map((by) => ({ value: by === "model" ? "" : by, label: `按${BY_WORDS[by]}` })),
+  },
+  {
+    kind: "choice",
+    name: "days",
+    label: "时间",
+    chip: "时间",
+    width: 130,
+    options: DAYS.map((days) => ({
+      value: days === "7" ? "" : days,
+      label: days === "1" ? "今天" : `最近 ${days} 天`,
+    })),
+  },
+  {
+    kind: "choice",
+    name: "currency",
+    label: "货币",
+    chip: "货币",
+    width: 140,
+    options: [
+      { value: "", label: "默认货币" },
+      { value: "USD", label: "美元（$）" },
+      { value: "CNY", label: "人民币（¥）" },
+    ],
+  },
+];
+
+interface Wanted {
+  readonly by: MarginBy;
+  readonly days: number;
+  readonly offset: number;
+}
+
+function wantedOf(values: FilterValues): Wanted {
+  const by = MARGIN_BY.find((name) => name === values["by"]) ?? "model";
+  const days = DAYS.find((name) => name === values["days"]) ?? "7";
+  const offset = (-new Date().getTimezoneOffset() + 1_440) % 1_440;
+  return { by, days: Number(days), offset };
+}
+
+function Figure({
+  label,
+  children,
+  hint,
+}: {
+  readonly label: string;
+  readonly children: ReactNode;
+  readonly hint?: string;
+}) {
+  return (
+    <div className="tg-margin-figure">
+      <dt>{label}</dt>
+      <dd>
+        {hint === undefined ? (
+          children
+        ) : (
+          <Tooltip title={hint}>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what the tooltip says must be reachable by keyboard */}
+            <span tabIndex={0}>{children}</span>
+          </Tooltip>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+function Figures({ sums, currency }: { readonly sums: MarginSums; readonly currency: Currency }) {
+  const { revenue, cost, margin, uncosted, cached_tokens, prompt_tokens, saved } = sums;
+  return (
+    <dl className="tg-card tg-margin-figures">
+      <Figure label="收入">{moneyOf(revenue, currency)}</Figure>
+      <Figure label="成本">{moneyOf(cost, currency)}</Figure>
+      <Figure label="毛利">
+        <strong className={margin < 0 ? "tg-margin-loss" : ""}>{moneyOf(margin, currency)}</strong>{" "}
+        <small className="tg-muted">{partOf(margin, revenue)}</small>
+      </Figure>
+      <Figure
+        label="成本未知的收入"
+        hint="模型没有价格也不在渠道的成本价目里，或由旧版本结算；不计入左边三项。"
+      >
+        {moneyOf(uncosted, currency)}
+      </Figure>
+      <Figure
+        label="缓存命中率"
+        hint={`输入 ${formatCount(prompt_tokens)} token，其中缓存 ${formatCount(cached_tokens)}`}
+      >
+        {partOf(cached_tokens, prompt_tokens)}
+      </Figure>
+      <Figure label="缓存为用户节省">{moneyOf(saved, currency)}</Figure>
+    </dl>
+  );
+}
+
+function nameOf({ name, subject_id }: MarginRow, by: MarginBy): string {
+  if (by === "day") return new Date(Number(name) * 1_000).toLocaleDateString("sv-SE");
+  if (subject_id === 0) return name;
+  return name === "" ? `#${subject_id}` : `${name}（#${subject_id}）`;
+}
+
+function Earned({ row, currency }: { readonly row: MarginRow; readonly currency: Currency }) {
+  return (
+    <span className={row.margin < 0 ? "tg-number tg-margin-loss" : "tg-number"}>
+      {moneyOf(row.margin, currency)}
+    </span>
+  );
+}
+
+function columnsOf(by: MarginBy, currency: Currency): readonly Column<MarginRow>[] {
+  const money = (key: "revenue" | "cost" | "uncosted" | "saved", title: string): Column<MarginRow> => ({
+    key,
+    title,
+    width: 108,
+    isNumber: true,
+    isSortable: true,
+    render: (row) => <span className="tg-number">{moneyOf(row[key], currency)}</span>,
+  });
+  return [
+    {
+      key: "name",
+      title: BY_WORDS[by],
+      width: 190,
+      isFixed: true,
+      isInHead: true,
+      isSortable: true,
+      render: (row) => <ClippedText text={nameOf(row, by)} none="无" />,
+    },
+    {
+      key: "requests",
+      title: "调用",
+      width: 84,
+      isNumber: true,
+      isSortable: true,
+      render: ({ requests }) => shortCount(requests),
+    },
+    money("revenue", "收入"),
+    money("cost", "成本"),
+    {
+      key: "margin",
+      title: "毛利",
+      width: 108,
+      isNumber: true,
+      isSortable: true,
+      render: (row) => <Earned row={row} currency={currency} />,
+    },
+    {
+      key: "percent",
+      title: "毛利率",
+      width: 84,
+      isNumber: true,
+      render: ({ margin, revenue }) => partOf(margin, revenue),
+    },
+    money("uncosted", "成本未知"),
+    {
+      key: "cached_tokens",
+      title: "缓存命中率",
+      width: 104,
+      isNumber: true,
+      isSortable: true,
+      render: ({ cached_tokens, prompt_tokens }) => partOf(cached_tokens, prompt_tokens),
+    },
+    money("saved", "缓存节省"),
+  ];
+}
+
+export function MarginPage() {
+  const filters = useAddressFilters(FIELDS);
+  const wanted = wantedOf(filters.values);
+  const own = useStatus()?.price_currency ?? "USD";
+  const asked = filters.values["currency"];
+  const currency = asked === "USD" || asked === "CNY" ? asked : own;
+  const { data } = useQuery({
+    ...query(marginApi.list, { query: { ...wanted, p: 0, size: 1, order: "", desc: false, keyword: "" } }),
+    placeholderData: keepPreviousData,
+    meta: { silent: true },
+  });
+  return (
+    <Page
+      title="毛利"
+      lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。未扣支付手续费与返现。"
+    >
+      {data === undefined ? null : <Figures sums={data.sums} currency={currency} />}
+      <ResourceTable<MarginRow>
+        name="margin"
+        label="毛利列表"
+        searchHint="搜索名称"
+        filters={
+          <ListFilters fields={FIELDS} label="筛选毛利" values={filters.values} onChange={filters.change} />
+        }
+        load={(input) => query(marginApi.list, { query: { ...input, ...wanted } })}
+        columns={columnsOf(wanted.by, currency)}
+        cardTitle={(row) => nameOf(row, wanted.by)}
+        cardState={(row) => <Earned row={row} currency={currency} />}
+        cardFacts={["revenue", "cost", "percent", "cached_tokens"]}
+        empty={{ text: "这段时间没有调用。" }}
+      />
+    </Page>
+  );
+}
