@@ -26,6 +26,8 @@ export const alertEvents = {
   invoice_due: row({ label: "发票待开具或待红冲", level: "info", isForRoot: true }),
   ledger_differs: row({ label: "余额与账本不一致", level: "critical", lasts: true, isForRoot: true }),
   audit_broken: row({ label: "操作审计记录被改动", level: "critical", isForRoot: true }),
+  margin_low: row({ label: "模型亏损", level: "warning", lasts: true }),
+  model_ending: row({ label: "模型将停用", level: "info", isForRoot: true }),
   disk_low: row({ label: "磁盘空间不足", level: "critical", lasts: true }),
   factor_reset: row({ label: "申请清除超级管理员的两步验证", level: "critical", isForRoot: true }),
   admin_login: row({ label: "管理员登录", level: "info" }),

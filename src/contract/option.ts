@@ -164,6 +164,7 @@ export const optionTable = {
     label: "价格显示的货币",
   }),
   CatalogueForGuestsEnabled: row({ ...on, tab: "operation", label: "未登录也可查看模型广场" }),
+  ModelEndingLettersEnabled: row({ ...off, tab: "operation", label: "模型停用前通知使用过的用户" }),
   ModelLastDays: row({ schema: modelDays, fallback: "{}", tab: "operation", label: "模型停用日期" }),
   FallbackModelRatio: row({
     schema: maybeAmount,
@@ -187,6 +188,7 @@ export const optionTable = {
   CheapLink: row({ ...noLink, tab: "operation", label: "特惠套餐页面链接" }),
   QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
   SoldDollarYuan: row({ schema: positive, fallback: "7", tab: "operation", label: "每美元额度实收（元）" }),
+  RefuseBelowCostEnabled: row({ ...off, tab: "operation", label: "拒绝低于成本的调用" }),
   RetryTimes: row({ ...zero, label: "失败重试次数" }),
   TokenRequestsPerMinute: row({ ...zero, label: "每个令牌每分钟的请求数上限" }),
   UserRequestsPerMinute: row({ ...zero, label: "每个用户每分钟的请求数上限" }),

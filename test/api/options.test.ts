@@ -292,6 +292,8 @@ describe("every option", () => {
     DocsLink: inStatus("DocsLink", "docs_link", "https://example.com/docs"),
     CheapLink: inStatus("CheapLink", "cheap_link", "https://example.com/cheap"),
     QuotaPerUnit: inStatus("QuotaPerUnit", "quota_per_unit", "100000", 100_000),
+    RefuseBelowCostEnabled: "src/server/relay/call-costs.test.ts",
+    ModelEndingLettersEnabled: "src/server/jobs/model-endings.test.ts",
     SoldDollarYuan: "src/server/api/margins.test.ts",
     RetryTimes: "src/server/relay/failures.test.ts",
     TokenRequestsPerMinute: "src/server/relay/admission/limits.test.ts",

@@ -362,6 +362,7 @@ export const COLUMNS: ColumnsOf = {
     batch_index: true,
     deleted_at: true,
   },
+  model_notices: named(["model", "last_day", "stage", "told_at"]),
   price_versions: {
     id: true,
     created_at: true,

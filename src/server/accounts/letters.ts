@@ -125,6 +125,21 @@ export function invoiceLetter(
   };
 }
 
+/** Tells a user of a model that its last day comes (requirements X12). */
+export function endingLetter(
+  system: string,
+  { model, lastDay, url }: { readonly model: string; readonly lastDay: string; readonly url: string },
+): LetterText {
+  return {
+    subject: `${system} 模型 ${model} 将停用`,
+    paragraphs: [
+      `您好，您最近使用过的模型 ${escapeHtml(model)} 将停用，最后可用的一天是 ${escapeHtml(lastDay)}。`,
+      "请提前换用其他模型，以免调用中断。",
+      `查看可用的模型：${linkTo(url, url)}`,
+    ],
+  };
+}
+
 /** Four fifths of a budget are spent (requirements L10). `budget` = whose and over which time, `resets` = when it begins anew. */
 export function limitLetter(
   system: string,

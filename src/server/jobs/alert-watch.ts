@@ -21,7 +21,7 @@ export const alertWatch: Job = {
   firstMs: 15_000,
   async run(ctx) {
     const lasting = [...(await brokenChannels(ctx)), ...(await lowBalances(ctx)), ...(await lowDisk(ctx))];
-    const told = await compare(ctx, lasting);
+    const told = await compare(ctx, WATCHED, lasting);
     const waiting = (await countWaiting(ctx.db)).size;
     if (waiting > 0) void ctx.alerts.deliver();
     await trimDeliveries(ctx.db, ctx.clock.seconds() - KEPT_SEC, KEPT_ROWS);
@@ -40,15 +40,19 @@ export const channelBalances: Job = {
 /** Events that are judged here, by what is so now. */
 const WATCHED = ["channel_disabled", "balance_low", "disk_low"] as const satisfies readonly AlertEvent[];
 
-/** Raises what has begun, and ends what is not so any more. Returns how many. */
-async function compare(ctx: Context, lasting: readonly Notice[]): Promise<number> {
+/** Raises what of these events has begun, and ends what is not so any more. Returns how many. */
+export async function compare(
+  ctx: Context,
+  watched: readonly AlertEvent[],
+  lasting: readonly Notice[],
+): Promise<number> {
   const known = await listConditions(ctx.db);
   const nameOf = ({ event, about }: { readonly event: string; readonly about: string }) =>
     `${event} ${about}`;
   const before = new Set(known.map(nameOf));
   const now = new Set(lasting.map(nameOf));
   const begins = lasting.filter((notice) => !before.has(nameOf(notice)));
-  const ends = WATCHED.flatMap((event) =>
+  const ends = watched.flatMap((event) =>
     known.filter((one) => one.event === event && !now.has(nameOf(one))).map((one) => ({ ...one, event })),
   );
   for (const notice of begins) ctx.alerts.raise(notice);

@@ -90,6 +90,8 @@ describe.each(databases)("jobs on $name", (database) => {
       "payment-bodies",
       "invoices",
       "limit-warnings",
+      "margin-watch",
+      "model-endings",
       "team-wallets",
       "statements",
     ];

@@ -10,6 +10,8 @@ import type { Job } from "./job.ts";
 import { keyProbes } from "./key-probes.ts";
 import { limitWarnings } from "./limit-warnings.ts";
 import { logRetention } from "./log-retention.ts";
+import { marginWatch } from "./margin-watch.ts";
+import { modelEndings } from "./model-endings.ts";
 import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
 import { paymentBodies, paymentComparison, paymentQuestions } from "./payments.ts";
@@ -35,6 +37,8 @@ export const jobs: readonly Job[] = [
   paymentBodies,
   invoices,
   limitWarnings,
+  marginWatch,
+  modelEndings,
   teamWallets,
   statements,
   optimize,

@@ -40,7 +40,11 @@ describe.each(engines)("ledger on %s", (engine) => {
       created_at: world.clock.seconds(),
       cost: 90_000,
     });
-    const group = await world.db.selectFrom("log_sums").selectAll().where("dimension", "=", "group").execute();
+    const group = await world.db
+      .selectFrom("log_sums")
+      .selectAll()
+      .where("dimension", "=", "group")
+      .execute();
     expect(group).toMatchObject([{ key: "vip", quota: 120, cost: 90_000, costed_quota: 120, saved: 500 }]);
     expect(await statLogs(world.db, { userId: account.userId })).toEqual({
       quota: 120,

@@ -8,7 +8,11 @@ const world = createRelayWorld();
 async function addChannel(key: string, columns: { cost_ratio?: number; cost_sheet?: string }, mapping = {}) {
   await world.ctx.db.updateTable("channels").set({ status: 2 }).execute();
   const id = await world.addChannel({ key, mapping });
-  await world.ctx.db.updateTable("channels").set({ priority: 0, ...columns }).where("id", "=", id).execute();
+  await world.ctx.db
+    .updateTable("channels")
+    .set({ priority: 0, ...columns })
+    .where("id", "=", id)
+    .execute();
   await world.ctx.candidates.reload();
   return id;
 }
@@ -21,7 +25,7 @@ const USAGE = {
 };
 
 async function ask() {
-  world.upstream.script(json({ ...chatReply("hi"), usage: USAGE }));
+  world.upstream.script(json(chatReply("hi", USAGE)));
   const { log, charged } = await world.costOf(async () => {
     const answer = await world.ask({ ...QUESTION, max_tokens: 1_000 });
     expect(answer.status).toBe(200);
@@ -68,6 +72,29 @@ test("by the channel's own price, under the name that the upstream is asked for"
   await addChannel("own", { cost_sheet: JSON.stringify(sheet) }, { [MODEL]: "house-model" });
   // $1 and $2 a million: $0.001 and $0.001.
   expect((await ask()).row.cost).toBe(2_000_000);
+});
+
+test("above the price the channel is not called where the operator wants that, and a cheaper one is", async () => {
+  await world.setOption("RefuseBelowCostEnabled", "true");
+  await world.setOption("RetryTimes", "1");
+  await addChannel("dear", { cost_ratio: 1.5 });
+  await world.ctx.db.updateTable("channels").set({ priority: 9 }).where("status", "=", 1).execute();
+  await world.ctx.candidates.reload();
+  world.upstream.script(json(chatReply("hi", USAGE)));
+  const { open } = await world.costOf(async () => {
+    const answer = await world.ask(QUESTION);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: "model_below_cost" } });
+  });
+  expect(open).toBe(0);
+  const cheap = await world.addChannel({ key: "cheap" });
+  expect((await ask()).row.channel_id).toBe(cheap);
+  // What users pay for a dollar counts.
+  await world.setOption("SoldDollarYuan", "0.7");
+  expect((await world.ask(QUESTION)).status).toBe(400);
+  await world.setOption("SoldDollarYuan", "7");
+  await world.setOption("RefuseBelowCostEnabled", "false");
+  await world.setOption("RetryTimes", "0");
 });
 
 test("and one that is not known is no cost of 0", async () => {

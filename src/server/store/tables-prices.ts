@@ -17,6 +17,16 @@ export interface PriceVersionsTable {
   undoes: number;
 }
 
+/** Last days of models that were told, so many days before. */
+export interface ModelNoticesTable {
+  model: string;
+  /** `2026-12-31`. */
+  last_day: string;
+  stage: number;
+  told_at: number;
+}
+
 export interface PriceTables {
+  model_notices: ModelNoticesTable;
   price_versions: PriceVersionsTable;
 }

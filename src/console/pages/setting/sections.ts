@@ -165,6 +165,8 @@ const operation: readonly Section[] = [
       CheapLink: "特惠套餐页内嵌的网页。",
       QuotaPerUnit: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。",
       SoldDollarYuan: "用户买到 1 美元额度平均实付多少元，只用于计算毛利；7 表示按面值。",
+      RefuseBelowCostEnabled:
+        "某渠道的成本高于售价时不用该渠道；所有渠道都如此则返回 400。成本未知的不受影响。",
       RetryTimes: "上游失败后最多换几次渠道重试，0 表示不重试。",
       ChannelQueueSeconds:
         "能用的渠道都达到自己的限额时，请求最多等这么久（不超过 30 秒），先到先得；0 表示立即返回 429。",
@@ -251,6 +253,8 @@ const operation: readonly Section[] = [
     fields: fields({
       CatalogueForGuestsEnabled: "关闭后须登录才能查看模型与价格；访客看到的是 default 分组的价格。",
       PriceCurrency: "模型价格以哪种货币显示，人民币按 1 美元 = 7 元换算；不影响计费。",
+      ModelEndingLettersEnabled:
+        "停用前 30、7、1 天各发一封邮件给最近 30 天调用过它的用户；管理员总会收到通知。",
       ModelLastDays:
         '模型 → 最后可用的日期，例如 {"gpt-4": "2026-12-31"}。模型广场会提前标出，过后不再列出；不影响调用。',
     }),

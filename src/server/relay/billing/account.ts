@@ -15,6 +15,7 @@ import { type FailedAttempt, printAttempts } from "#server/store/failed-attempts
 import type { StreamReply, Trace } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
+import { belowCost } from "./below-cost.ts";
 import { Extension } from "./extension.ts";
 import {
   type BillingServices,
@@ -128,7 +129,16 @@ export class Account {
     this.#channel = channel;
     this.#price =
       this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
-    return this.#pricing.fault(this.#price);
+    return this.#pricing.fault(this.#price) ?? this.#belowCost(channel);
+  }
+
+  #belowCost(channel: LiveChannel): RelayFault | undefined {
+    const { options, prices } = this.#tools;
+    if (!options.get("RefuseBelowCostEnabled")) return undefined;
+    const { model } = this.#billed.incoming;
+    const dollar = dollarOf(options.get("QuotaPerUnit"));
+    const paid = costPrice(prices(), channel, { model, dollar });
+    return belowCost(this.#price, paid, { model, dollar, soldYuan: options.get("SoldDollarYuan") });
   }
 
   /**

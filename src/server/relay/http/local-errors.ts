@@ -58,9 +58,14 @@ export const localErrors = {
     localFault(
       400,
       "model_price_missing",
-      `模型 ${model} 尚未设置价格，请联系管理员在运营设置中添加模型倍率`,
+      `模型 ${model} 尚未设置价格，请联系管理员在“模型与价格”中填写价格`,
       { type: "invalid_request_error", param: "model" },
     ),
+  belowCost: (model: string) =>
+    localFault(400, "model_below_cost", `模型 ${model} 的售价低于成本，暂不提供`, {
+      type: "invalid_request_error",
+      param: "model",
+    }),
   userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
   tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),
   tooMany: (retryAfterMs: number) => ({

@@ -34,6 +34,7 @@ import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
 import { invoices } from "./0037-invoices.ts";
 import { callCosts } from "./0034-call-costs.ts";
+import { modelNotices } from "./0035-model-notices.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { grantedSet } from "./0052-granted-set.ts";
@@ -80,4 +81,5 @@ export const MIGRATIONS: readonly Migration[] = [
   grantedSet,
   teamProjects,
   callCosts,
+  modelNotices,
 ];
