@@ -1,9 +1,10 @@
 // The pages of administrators. A bad permission here shows a page whose calls are refused: rights are the server's.
 import {
+  AccountBookOutlined,
   ApiOutlined,
   AuditOutlined,
   CreditCardOutlined,
-  DollarOutlined,
+  LineChartOutlined,
   PayCircleOutlined,
   ReconciliationOutlined,
   TagsOutlined,
@@ -105,7 +106,7 @@ export const adminPages: readonly PageRow[] = [
     title: "模型与价格",
     access: "admin",
     permission: "price.read",
-    menu: { group: "管理", label: "模型与价格", icon: <DollarOutlined aria-hidden="true" /> },
+    menu: { group: "管理", label: "模型与价格", icon: <AccountBookOutlined aria-hidden="true" /> },
     load: async () => (await import("#console/pages/price/models.tsx")).ModelPricesPage,
   },
   {
@@ -113,7 +114,7 @@ export const adminPages: readonly PageRow[] = [
     title: "毛利",
     access: "admin",
     permission: "money.read",
-    menu: { group: "管理", label: "毛利", icon: <DollarOutlined aria-hidden="true" /> },
+    menu: { group: "管理", label: "毛利", icon: <LineChartOutlined aria-hidden="true" /> },
     load: async () => (await import("#console/pages/margin/page.tsx")).MarginPage,
   },
   { ...OF_PRICE, permission: "option.write", path: "/price/edit", title: "编辑价格", load: loadPriceEdit },
