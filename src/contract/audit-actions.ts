@@ -58,6 +58,8 @@ export const AUDIT_ACTIONS = {
   "channel.test_all": "批量测试渠道",
   "channel.update_balance": "更新渠道余额",
   "channel.update_balance_all": "更新所有渠道余额",
+  "channel.models_check": "查询上游模型列表",
+  "channel.models_apply": "采用上游模型的变化",
   "channel.keys_add": "添加渠道密钥",
   "channel.keys_update": "编辑渠道密钥",
   "channel.keys_delete": "删除渠道密钥",

@@ -101,6 +101,10 @@ export const Channel = z.object({
   cost_sheet: z.string().default(""),
   /** When a channel that was disabled by itself is asked again, seconds; 0 = it is not. */
   probe_time: z.int().default(0),
+  /** How many models its upstream has got anew, and how many of the channel's it does not list; whether its last list was not taken. */
+  models_fresh: z.int().default(0),
+  models_gone: z.int().default(0),
+  models_problem: z.boolean().default(false),
 });
 export type Channel = z.output<typeof Channel>;
 

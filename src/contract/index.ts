@@ -7,6 +7,7 @@ import { booksApi } from "./books.ts";
 import { catalogueApi } from "./catalogue.ts";
 import { channelApi } from "./channel.ts";
 import { channelKeyApi } from "./channel-key.ts";
+import { channelModelsApi } from "./channel-models.ts";
 import { factorApi, sessionApi, verifyApi } from "./factor.ts";
 import { firstRunApi } from "./first-run.ts";
 import { groupAdminApi } from "./group-admin.ts";
@@ -75,6 +76,7 @@ export const api = {
   plan: planApi,
   channel: channelApi,
   channelKey: channelKeyApi,
+  channelModels: channelModelsApi,
   route: routeApi,
   limit: limitApi,
   log: logApi,

@@ -44,6 +44,7 @@ const TAGS: Readonly<Record<string, string>> = {
   partner: "推广计划",
   channel: "渠道",
   channelKey: "渠道密钥",
+  channelModels: "上游模型",
   route: "路由解释",
   usage: "用量报表",
   log: "日志",

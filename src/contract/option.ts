@@ -224,6 +224,7 @@ export const optionTable = {
   ChannelProbeMinutes: row({ ...zero, fallback: "10", label: "自动禁用的渠道首次重试的分钟数" }),
   ChannelProbeMaxHours: row({ ...zero, fallback: "24", label: "自动禁用的渠道重试的最长间隔（小时）" }),
   ChannelProbesPerRound: row({ ...zero, fallback: "5", label: "每分钟最多重试的渠道数" }),
+  UpstreamModelsHours: row({ ...zero, fallback: "24", label: "比较上游模型列表的间隔（小时）" }),
   ChannelKeyExportEnabled: row({ ...off, tab: "operation", label: "允许超级管理员导出渠道密钥" }),
   LogConsumeEnabled: row({ ...on, tab: "operation", label: "启用额度消费日志记录" }),
   DisplayInCurrencyEnabled: row({ ...on, tab: "operation", label: "以货币形式显示额度" }),

@@ -315,6 +315,7 @@ describe("every option", () => {
     ChannelProbeMinutes: "src/server/jobs/channel-probes.test.ts",
     ChannelProbeMaxHours: "src/server/jobs/channel-probes.test.ts",
     ChannelProbesPerRound: "src/server/jobs/channel-probes.test.ts",
+    UpstreamModelsHours: "src/server/api/channel-models.test.ts",
     ChannelKeyExportEnabled: "src/server/api/channel-keys.test.ts",
     LogConsumeEnabled: logConsumeEnabled,
     DisplayInCurrencyEnabled: inStatus("DisplayInCurrencyEnabled", "display_in_currency", "false", false),

@@ -1,5 +1,6 @@
 // Calls of the endpoints of a channel's keys and rules that succeed.
 import { addKeys, listSealedKeys, newKey } from "#server/store/channel-keys.ts";
+import { saveModelList } from "#server/store/model-lists.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 
 export function channelKeyRecipes(
@@ -29,6 +30,23 @@ export function channelKeyRecipes(
       },
     }),
     "GET /api/route/explain": () => ({ path: "/api/route/explain?model=gpt-4o" }),
+    "POST /api/channel/:id/upstream_models/check": async (world) => ({
+      path: `/api/channel/${await freshChannel(world)}/upstream_models/check`,
+      body: {},
+    }),
+    "POST /api/channel/:id/upstream_models/apply": async (world) => {
+      const id = await freshChannel(world);
+      const { db } = world.app.ctx;
+      const { type, base_url, other } = await db
+        .selectFrom("channels")
+        .selectAll()
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow();
+      const source = `${type} ${base_url} ${other}`;
+      const lists = { known: "[]", fresh: '["gpt-4o-new"]', gone: "[]" };
+      await saveModelList(db, { channel_id: id, source, checked_time: 1, total: 1, problem: "", ...lists });
+      return { path: `/api/channel/${id}/upstream_models/apply`, body: { ignore: ["gpt-4o-new"] } };
+    },
     "POST /api/channel/:id/keys/preview": () => ({ body: { text: `sk-canary-${freshName()}` } }),
     "POST /api/channel/:id/keys": () => ({ body: { text: `sk-canary-${freshName()}` } }),
     "PUT /api/channel/:id/keys": async (world) => {

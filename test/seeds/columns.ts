@@ -2,6 +2,7 @@
 
 import type { Tables } from "#server/store/tables.ts";
 import { bookColumns } from "./book-columns.ts";
+import { channelColumns } from "./channel-columns.ts";
 import { invitationColumns } from "./invitation-columns.ts";
 import { paymentColumns } from "./payment-columns.ts";
 import { staffColumns } from "./staff-columns.ts";
@@ -257,6 +258,7 @@ export const COLUMNS: ColumnsOf = {
     probes: true,
     created_time: true,
   },
+  ...channelColumns,
   options: { key: true, value: true },
   logs: {
     id: true,

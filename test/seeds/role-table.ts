@@ -200,6 +200,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/channel/update_balance/:id
     POST /api/channel/rewrite/preview
     GET /api/channel/:id/keys
+    GET /api/channel/:id/upstream_models
+    POST /api/channel/:id/upstream_models/check
+    POST /api/channel/:id/upstream_models/apply
     POST /api/channel/:id/keys/preview
     POST /api/channel/:id/keys
     PUT /api/channel/:id/keys

@@ -64,6 +64,7 @@ export const adminPages: readonly string[] = [
   "/channel/add",
   "/channel/edit/1",
   "/channel/keys/2",
+  "/channel/models/1",
   "/channel/route?token_id=1&model=gpt-4o-mini",
   "/team?tab=all",
   "/limit",

@@ -19,6 +19,7 @@ const loadPriceEdit = async () => (await import("#console/pages/price/edit.tsx")
 const loadPriceUpdate = async () => (await import("#console/pages/price/list-update.tsx")).PriceUpdatePage;
 const loadRatios = async () => (await import("#console/pages/setting/ratios.tsx")).RatiosPage;
 const loadKeys = async () => (await import("#console/pages/channel/keys.tsx")).ChannelKeysPage;
+const loadModels = async () => (await import("#console/pages/channel/models.tsx")).ChannelModelsPage;
 const loadRoute = async () => (await import("#console/pages/channel/route.tsx")).RouteExplainPage;
 
 /** Pages inside the shell, for administrators. */
@@ -32,6 +33,7 @@ export const adminPages: readonly PageRow[] = [
     load: async () => (await import("#console/pages/channel/list.tsx")).ChannelListPage,
   },
   { ...OF_CHANNEL, path: "/channel/keys/:channel", title: "渠道密钥", load: loadKeys },
+  { ...OF_CHANNEL, path: "/channel/models/:channel", title: "上游模型", load: loadModels },
   { ...OF_CHANNEL, path: "/channel/route", title: "路由解释", load: loadRoute },
   ...formPages(
     { add: "添加新的渠道", edit: "编辑渠道" },

@@ -1,25 +1,16 @@
 // Handlers: upstream channels (requirements W3.6). The key goes in and never comes out.
-import {
-  type Channel,
-  ChannelStatus,
-  type ChannelUpdate,
-  type channelApi,
-  modelObject,
-} from "#contract/channel.ts";
-import { KeyMode } from "#contract/channel-key.ts";
-import { type ChannelTimeName, NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
+import { ChannelStatus, type ChannelUpdate, type channelApi, modelObject } from "#contract/channel.ts";
+import type { ChannelTimeName } from "#contract/channel-limits.ts";
 import type { InputOf } from "#contract/endpoint.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import { areChannelsTested } from "#server/channels/bulk-test.ts";
-import { originOf } from "#server/channels/candidates.ts";
-import { areProbed, nextProbeOf } from "#server/channels/probe-times.ts";
-import { editedProxy, openProxy, ownerOf, sealProxy, showProxy } from "#server/channels/proxies.ts";
+import { editedProxy, sealProxy, showProxy } from "#server/channels/proxies.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { copyKeys } from "#server/store/channel-keys.ts";
-import { copyChannelLimits, findChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
+import { copyChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
 import {
   type ChannelChange,
   type ChannelFilter,
@@ -38,6 +29,7 @@ import type { Handlers } from "./call.ts";
 import { previewRewrite } from "./channel-rewrite.ts";
 import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
+import { presentChannel, presentChannels, storedProxy } from "./channel-view.ts";
 import { totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { unpricedModels } from "./unpriced-models.ts";
@@ -72,7 +64,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   unpriced: (ctx) => unpricedModels(ctx),
 
   async get(ctx, { params }) {
-    return presentOne(ctx, await getChannel(ctx, params.id));
+    return presentChannel(ctx, await getChannel(ctx, params.id));
   },
 
   async create(ctx, call) {
@@ -179,7 +171,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
       await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail, before: current });
     });
     await announce(ctx, String(body.id));
-    return presentOne(ctx, await getChannel(ctx, body.id));
+    return presentChannel(ctx, await getChannel(ctx, body.id));
   },
 
   async remove(ctx, call) {
@@ -221,7 +213,7 @@ async function showPage(
   const { status, type, group, model } = query;
   const filter = { ...search, status, type, group, model };
   const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
-  const data = await presentAll(ctx, rows);
+  const data = await presentChannels(ctx, rows);
   return { data, ...(await totalBeside(query, () => countChannels(ctx.db, filter))), testing };
 }
 
@@ -231,58 +223,15 @@ async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
   return row;
 }
 
-async function presentAll(ctx: Context, rows: readonly ChannelRow[]): Promise<Channel[]> {
-  const ids = rows.map(({ id }) => id);
-  const limits = await findChannelLimits(ctx.db, "channel", ids);
-  return rows.map((row) => ({ ...present(ctx, row), limits: limits.get(row.id) ?? NO_CHANNEL_LIMITS }));
-}
-
-async function presentOne(ctx: Context, row: ChannelRow): Promise<Channel> {
-  const limits = (await findChannelLimits(ctx.db, "channel", [row.id])).get(row.id);
-  return { ...present(ctx, row), limits: limits ?? NO_CHANNEL_LIMITS };
-}
-
 /** The time limits among the fields of a draft; undefined = not given. */
 function timesOf(body: { readonly [Name in ChannelTimeName]?: number | undefined }) {
   const { connect_ms, first_byte_ms, idle_ms, total_ms } = body;
   return { connect_ms, first_byte_ms, idle_ms, total_ms };
 }
 
-function present(ctx: Context, row: ChannelRow): Omit<Channel, "limits"> {
-  const owner = ownerOf(row.id);
-  const live = ctx.candidates.byId(row.id);
-  const isResting = live === undefined ? undefined : ctx.egress.restingProxies();
-  return {
-    ...row,
-    key: "",
-    models: splitCsv(row.models),
-    group: splitCsv(row.group),
-    ...showProxy(storedProxy(ctx, row)),
-    proxy_resting: live !== undefined && isResting?.(live.route, originOf(live)) === true,
-    reuse: row.reuse === "never" ? "never" : "auto",
-    has_keys: row.keys_version > 0,
-    key_mode: KeyMode.catch("random").parse(row.key_mode),
-    probe_time: areProbed(ctx) ? nextProbeOf(row, ctx) : 0,
-    reuse_stopped: ctx.egress.isReuseStopped(owner),
-  };
-}
-
-/** "" also for one that cannot be opened: then its channel cannot be called either, which the logger says. */
-function storedProxy(ctx: Context, row: ChannelRow): string {
-  try {
-    return openProxy(ctx.secrets, row.proxy_sealed);
-  } catch {
-    return "";
-  }
-}
-
 /** A proxy in the audit log: which, never with what credentials. */
 function proxyDetail(sealed: string, typed: string): Record<string, unknown> {
   return sealed === "" ? {} : { proxy: showProxy(typed).proxy };
-}
-
-function splitCsv(text: string): string[] {
-  return text.split(",").filter((part) => part !== "");
 }
 
 function sealedKey(ctx: Context, key: string) {

@@ -8,6 +8,7 @@ import { books } from "./books.ts";
 import type { Handlers } from "./call.ts";
 import { catalogue } from "./catalogue.ts";
 import { channelKey } from "./channel-keys.ts";
+import { channelModels } from "./channel-models.ts";
 import { channel } from "./channels.ts";
 import { factor } from "./factors.ts";
 import { firstRun } from "./first-run.ts";
@@ -80,6 +81,7 @@ export const handlers = {
   groupAdmin,
   channel,
   channelKey,
+  channelModels,
   route,
   limit,
   log,

@@ -66,6 +66,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/channel/:id/keys",
         "POST /api/channel/:id/keys/delete",
         "POST /api/channel/:id/keys/export",
+        "POST /api/channel/:id/upstream_models/apply",
         "POST /api/channel/copy/:id",
         "POST /api/group/rename",
         "POST /api/invitation/",

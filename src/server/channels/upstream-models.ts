@@ -9,7 +9,12 @@ import { isFault } from "#server/upstream/signers/signer.ts";
 
 export type ModelsAnswer =
   | { readonly ok: true; readonly models: readonly string[] }
-  | { readonly ok: false; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Upstreams of this type list no models at all. */
+      readonly isMissing?: boolean;
+    };
 
 const TIMEOUT_MS = 10_000;
 /** Lists of forwarders with prices and descriptions are large. */
@@ -27,7 +32,7 @@ export async function listUpstreamModels(
   const plan = planCall(target, key, (name) => options.get(name));
   if (plan.kind === "fault") {
     const isMissing = plan.code === "unsupported_relay_mode";
-    return { ok: false, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
+    return { ok: false, isMissing, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
   }
   const order = {
     method: "GET",

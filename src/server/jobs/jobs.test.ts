@@ -83,6 +83,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "alert-watch",
       "key-probes",
       "channel-probes",
+      "upstream-models",
       "signups",
       "names",
       "payment-questions",

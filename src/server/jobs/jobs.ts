@@ -19,6 +19,7 @@ import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 import { statements } from "./statements.ts";
 import { teamWallets } from "./team-wallets.ts";
+import { upstreamModels } from "./upstream-models.ts";
 
 /** Every job there is. To add one: a file and a row here. */
 export const jobs: readonly Job[] = [
@@ -29,6 +30,7 @@ export const jobs: readonly Job[] = [
   alertWatch,
   keyProbes,
   channelProbes,
+  upstreamModels,
   logRetention,
   signups,
   names,

@@ -3,6 +3,7 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import { ChannelStatus } from "#contract/channel.ts";
 import { countKeys } from "./channel-key-lists.ts";
+import { lockChannel } from "./channels.ts";
 import type { Db } from "./db.ts";
 import type { ChannelKeysTable } from "./tables-channels.ts";
 
@@ -117,15 +118,6 @@ async function insertAll(db: Db, channelId: number, keys: readonly NewKey[]): Pr
     added += inserted.length;
   }
   return added;
-}
-
-/** Changes of one channel's keys come one after another. */
-async function lockChannel(db: Db, channelId: number): Promise<void> {
-  await db
-    .updateTable("channels")
-    .set((row) => ({ keys_version: row.ref("keys_version") }))
-    .where("id", "=", channelId)
-    .execute();
 }
 
 /** After a change of keys: the version goes up, the first enabled key stands in `channels`, and the channel's status follows its last key. */

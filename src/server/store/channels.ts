@@ -161,6 +161,15 @@ export async function setChannelBalance(
     .execute();
 }
 
+/** Changes of one channel come one after another. In a transaction. */
+export async function lockChannel(db: Db, id: number): Promise<void> {
+  await db
+    .updateTable("channels")
+    .set((row) => ({ keys_version: row.ref("keys_version") }))
+    .where("id", "=", id)
+    .execute();
+}
+
 function removing(db: Db, now: number) {
   return changing(db).set({ deleted_at: now, key_sealed: "", key_hash: "", proxy_sealed: "" });
 }
@@ -172,8 +181,10 @@ export async function removeChannel(db: Db, id: number, now: number): Promise<bo
   return isGone;
 }
 
-/** Keys of channels that are gone. */
+/** Keys of channels that are gone, and what their upstreams said. */
 async function forgetKeys(db: Db): Promise<void> {
+  const removed = db.selectFrom("channels").select("id").where("deleted_at", ">", 0);
+  await db.deleteFrom("model_lists").where("channel_id", "in", removed).execute();
   const gone = db
     .selectFrom("channels")
     .select("id")

@@ -74,7 +74,25 @@ export interface ChannelKeysTable {
   created_time: number;
 }
 
+/** What the upstream of a channel said it has. */
+export interface ModelListsTable {
+  channel_id: number;
+  /** Type, address and place that were asked. */
+  source: string;
+  /** Seconds. */
+  checked_time: number;
+  /** How many models the list had that was last taken. */
+  total: number;
+  /** Why the last list was not taken; "" = it was. */
+  problem: string;
+  /** JSON lists: names that are no news; names that are; models of the channel that the list lacks. */
+  known: string;
+  fresh: string;
+  gone: string;
+}
+
 export interface ChannelTables {
   channels: ChannelsTable;
   channel_keys: ChannelKeysTable;
+  model_lists: ModelListsTable;
 }

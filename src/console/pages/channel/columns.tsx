@@ -132,6 +132,26 @@ export function KeysLink({ channel }: { readonly channel: Channel }) {
   );
 }
 
+/** What its upstream's list of models has in store, as the way to it. */
+export function ModelsLink({ channel }: { readonly channel: Channel }) {
+  const { models_fresh: fresh, models_gone: gone, models_problem: isFaulty } = channel;
+  const news = [fresh > 0 ? `+${fresh}` : "", gone > 0 ? `−${gone}` : ""].filter((part) => part !== "");
+  if (news.length === 0 && !isFaulty) return null;
+  return (
+    <Tooltip
+      title={
+        isFaulty
+          ? "上游的模型列表有误，没有采用"
+          : `上游新增 ${fresh} 个模型，渠道的 ${gone} 个模型不在上游列表中`
+      }
+    >
+      <Link className="tg-channel-news" to={`/channel/models/${channel.id}`}>
+        上游模型 {isFaulty ? "有误" : news.join(" ")}
+      </Link>
+    </Tooltip>
+  );
+}
+
 function Name({ row }: CellProps<Channel>) {
   return (
     <>
@@ -139,6 +159,7 @@ function Name({ row }: CellProps<Channel>) {
         {row.name}
       </span>
       <KeysLink channel={row} />
+      <ModelsLink channel={row} />
       {notesOf(row).map(([label, why]) => (
         <Tooltip key={label} title={why}>
           <span className="tg-channel-note">{label}</span>

@@ -15,7 +15,7 @@ import { AddLink, copyAction, deleteAction, editAction, toggleAction } from "#co
 import type { RowAction } from "#console/ui/row-view.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { BulkActions } from "./bulk.tsx";
-import { ChannelState, channelColumns, KeysLink } from "./columns.tsx";
+import { ChannelState, channelColumns, KeysLink, ModelsLink } from "./columns.tsx";
 import { CHANNEL_FILE, CHANNEL_FILTERS } from "./filters.ts";
 import { ChannelFooter } from "./footer.tsx";
 import { TestButton, useChannelTest } from "./test-button.tsx";
@@ -97,6 +97,7 @@ export function ChannelListPage() {
         cardTitle={(channel) => (
           <>
             <span className="tg-muted">#{channel.id}</span> {channel.name} <KeysLink channel={channel} />
+            <ModelsLink channel={channel} />
           </>
         )}
         cardState={(channel) => <ChannelState row={channel} />}

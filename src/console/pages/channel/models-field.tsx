@@ -198,6 +198,11 @@ export function ModelsField({ id, value = [], onChange, type, channelId }: Model
             填入上游模型
           </Button>
         )}
+        {channelId === undefined ? null : (
+          <Link to={`/channel/models/${channelId}`} target="_blank">
+            与上游比较
+          </Link>
+        )}
         <span className="tg-muted tg-models-count">
           已选 {formatCount(value.length)} 个 · {providerOf(type)?.label ?? "此类型"} 有 {related.length}{" "}
           个相关模型

@@ -206,6 +206,7 @@ const operation: readonly Section[] = [
         "停用后过这么久发一个很小的请求，每失败一次间隔变为 6 倍；余额不足的每天零点（UTC）后也试一次。0 表示不重试。",
       ChannelProbeMaxHours: "间隔不会超过这么久；0 表示间隔不变。",
       ChannelProbesPerRound: "限制重试的花费；0 表示不重试。手动禁用的渠道从不重试。",
+      UpstreamModelsHours: "上游新增或下架的模型会显示在渠道列表上，由管理员决定是否采用；0 表示不比较。",
       ChannelKeyExportEnabled:
         "多密钥渠道的密钥列表上出现“导出”，导出时须再次验证身份，并写入审计日志。平时应关闭。",
     }),

@@ -36,6 +36,7 @@ import { invoices } from "./0037-invoices.ts";
 import { callCosts } from "./0034-call-costs.ts";
 import { modelNotices } from "./0035-model-notices.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
+import { modelLists } from "./0041-model-lists.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { grantedSet } from "./0052-granted-set.ts";
 import { teamProjects } from "./0050-team-projects.ts";
@@ -82,4 +83,5 @@ export const MIGRATIONS: readonly Migration[] = [
   teamProjects,
   callCosts,
   modelNotices,
+  modelLists,
 ];
