@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CHANNEL_LIMITS } from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
 import { CHANNEL_STRATEGIES } from "./strategy.ts";
-import { query } from "./wire.ts";
+import { IdParams, query } from "./wire.ts";
 
 /** Formats of clients that can be asked about. */
 export const ROUTE_FORMATS = [
@@ -121,7 +121,55 @@ export const RouteExplanation = z.object({
 });
 export type RouteExplanation = z.output<typeof RouteExplanation>;
 
+/** What became of one candidate of a call that was made. */
+const KeptCandidate = z.object({
+  id: z.int(),
+  /** As it is called now. */
+  name: z.string(),
+  verdict: z.enum(ROUTE_VERDICTS),
+  /** Why it failed, of `tried`: as in the log. */
+  error: z.string(),
+  said: z.string(),
+});
+
+/** Why a call went where it went, as it was when it was made. */
+export const RouteDecision = z.object({
+  log_id: z.int(),
+  request_id: z.string(),
+  created_at: z.int(),
+  user_id: z.int(),
+  model: z.string(),
+  /** Which channel and key served; 0 = none, or it has one key. */
+  channel: z.int(),
+  key_id: z.int(),
+  /** It ended with an answer that was charged. */
+  served: z.boolean(),
+  /** The groups in the order in which they were tried; empty = the call is older than what is kept. */
+  groups: z.array(
+    z.object({
+      group: z.string(),
+      strategy: z.enum(CHANNEL_STRATEGIES),
+      native_first: z.boolean(),
+      /** Calls of one conversation keep their channel. */
+      sticky: z.boolean(),
+      candidates: z.array(KeptCandidate),
+      /** Candidates that are not named. */
+      more: z.int(),
+    }),
+  ),
+});
+export type RouteDecision = z.output<typeof RouteDecision>;
+
 export const routeApi = {
+  call: endpoint({
+    method: "GET",
+    path: "/api/route/call/:id",
+    level: "admin",
+    permission: "log.read",
+    summary: "一次调用（日志编号）当时为什么走这个渠道，或为什么没有渠道：各分组的候选渠道与结论",
+    params: IdParams,
+    data: RouteDecision,
+  }),
   explain: endpoint({
     method: "GET",
     path: "/api/route/explain",
@@ -137,5 +185,9 @@ export const routeApi = {
       format: query.text,
     }),
     data: RouteExplanation,
+    beside: z.object({
+      /** The other groups of the token, in the order in which they are tried when this one has no channel left. */
+      further: z.array(RouteExplanation),
+    }),
   }),
 };

@@ -188,6 +188,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/channel/models
     GET /api/channel/unpriced
     GET /api/route/explain
+    GET /api/route/call/:id
     GET /api/channel/:id
     POST /api/channel
     POST /api/channel/upstream_models

@@ -212,9 +212,12 @@ describe("the choice and what is told of it", () => {
           strategy: hasStrategy ? strategyOf(channels) : undefined,
         };
         const told = new Map<number, Told>();
-        const chosen = choose(candidates, choice, ({ id }, verdict, odds) => {
-          expect(told.has(id)).toBe(false);
-          told.set(id, { verdict, odds });
+        const chosen = choose(candidates, choice, {
+          most: Number.POSITIVE_INFINITY,
+          tell({ id }, verdict, odds) {
+            expect(told.has(id)).toBe(false);
+            told.set(id, { verdict, odds: odds() });
+          },
         });
         expect(told.size).toBe(candidates.length);
         expect(choose(candidates, choice)).toBe(chosen);

@@ -1,15 +1,26 @@
 // Handlers: the route explainer (requirements C47).
 
-import { ROUTE_FORMATS, type RouteExplanation, type RouteFormat, type routeApi } from "#contract/route.ts";
+import type { Language } from "#contract/language.ts";
+import { LogType } from "#contract/log.ts";
+import {
+  ROUTE_FORMATS,
+  type RouteDecision,
+  type RouteExplanation,
+  type RouteFormat,
+  type routeApi,
+} from "#contract/route.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
 import { readScope, type Scope } from "#server/accounts/caller-scope.ts";
 import { modelList } from "#server/accounts/model-list.ts";
+import { readDecision } from "#server/channels/decision.ts";
 import { explainKey, explainRoute } from "#server/channels/explain.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
 import { countKeys, listKeys } from "#server/store/channel-key-lists.ts";
+import { parseAttempts, parseDecision } from "#server/store/failed-attempts.ts";
+import { channelNames, findLog, type LogRow } from "#server/store/logs.ts";
 import { findKeyOwner } from "#server/store/tokens.ts";
 import { findUserById } from "#server/store/users.ts";
 import type { Handlers } from "./call.ts";
@@ -23,11 +34,23 @@ export const route: Handlers<{ route: typeof routeApi }>["route"] = {
     if (!isFormat(format)) throw faults.refused(`接口须为 ${ROUTE_FORMATS.join("、")} 之一`);
     const caller = await callerOf(ctx, { tokenId, userId, group: query.group.trim() || "default" });
     await ctx.candidates.pending;
-    const { group, refusal, models } = caller;
+    const { groups, refusal, models } = caller;
     const isAllowed = models?.has(model) !== false;
-    const explained = explainRoute(ctx, { group, model, endpoint: format });
-    const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
-    return { ...(await withKeyNames(ctx, explained)), refusal: say(said, language) };
+    const told: RouteExplanation[] = [];
+    for (const group of groups) {
+      const explained = explainRoute(ctx, { group, model, endpoint: format });
+      const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
+      told.push({ ...(await withKeyNames(ctx, explained)), refusal: say(said, language) });
+    }
+    const [data, ...further] = told;
+    if (data === undefined) throw new Error("a caller has a group");
+    return { data, further };
+  },
+
+  async call(ctx, { params, language }) {
+    const row = await findLog(ctx.db, params.id);
+    if (row === undefined || row.model_name === "") throw faults.notFound("找不到该调用");
+    return decisionOf(ctx, row, language);
   },
 };
 
@@ -42,7 +65,8 @@ interface Asked {
 }
 
 interface Who {
-  readonly group: string;
+  /** Order: as they are tried. */
+  readonly groups: readonly [string, ...string[]];
   /** Why it may not call at all; "" = it may. */
   readonly refusal: string;
   readonly models: ReturnType<typeof modelList>;
@@ -64,9 +88,9 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
     const isUsable = row.status === TokenStatus.enabled || row.status === TokenStatus.exhausted;
     const refusal = row.user_status !== UserStatus.enabled ? "账户已停用" : isUsable ? "" : "令牌不可用";
     const models = modelList(row.models.split(",").filter((name) => name !== ""));
-    return { ...firstOf(scope, refusal), models };
+    return { ...groupsOf(scope, refusal), models };
   }
-  if (userId === 0) return { group, refusal: "", models: undefined };
+  if (userId === 0) return { groups: [group], refusal: "", models: undefined };
   const user = await findUserById(ctx.db, userId);
   if (user === undefined) throw faults.notFound("找不到该用户");
   const own = {
@@ -81,15 +105,41 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
   };
   const scope = await readScope(ctx.db, own, now);
   const refusal = user.status === UserStatus.enabled ? "" : "账户已停用";
-  return { group: scope.groups[0]?.group ?? "default", refusal, models: undefined };
+  return { groups: [scope.groups[0]?.group ?? "default"], refusal, models: undefined };
 }
 
-/** The first group that a token tries: the others come when this one has no channel left. */
-function firstOf({ groups }: Scope, refusal: string): Pick<Who, "group" | "refusal"> {
-  const [first] = groups;
+/** The groups that a token tries, each when the one before has no channel left. */
+function groupsOf({ groups }: Scope, refusal: string): Pick<Who, "groups" | "refusal"> {
+  const [first, ...others] = groups.map(({ group }) => group);
   return first === undefined
-    ? { group: "", refusal: refusal || "令牌的分组都不再可用" }
-    : { group: first.group, refusal };
+    ? { groups: [""], refusal: refusal || "令牌的分组都不再可用" }
+    : { groups: [first, ...others], refusal };
+}
+
+/** What was kept with a call, with the names that its channels have now. */
+async function decisionOf({ db }: Context, row: LogRow, language: Language): Promise<RouteDecision> {
+  const decisions = readDecision(parseDecision(row.trail));
+  const attempts = new Map(parseAttempts(row.trail).map((attempt) => [attempt.channelId, attempt]));
+  const ids = decisions.flatMap(({ candidates }) => candidates.map(({ id }) => id));
+  const names = await channelNames(db, ids);
+  return {
+    log_id: row.id,
+    ...{ request_id: row.request_id, created_at: row.created_at, user_id: row.user_id },
+    ...{ model: row.model_name, channel: row.channel_id, key_id: row.key_id },
+    served: row.type === LogType.consume,
+    groups: decisions.map(({ group, strategy, isNativeFirst, isSticky, candidates, more }) => ({
+      ...{ group, strategy, more },
+      native_first: isNativeFirst,
+      sticky: isSticky,
+      candidates: candidates.map(({ id, verdict }) => ({
+        ...{ id, name: names.get(id) ?? "" },
+        // It was chosen and failed at once, so that no other choice came after it.
+        verdict: verdict === "chosen" && attempts.has(id) ? ("tried" as const) : verdict,
+        error: attempts.get(id)?.error ?? "",
+        said: say(attempts.get(id)?.said ?? "", language),
+      })),
+    })),
+  };
 }
 
 /** How many keys of a channel are named. */

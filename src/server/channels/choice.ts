@@ -40,8 +40,15 @@ export type Verdict =
   | "weight_zero"
   | Passed;
 
-/** Told of every candidate, once. `odds` = in how many of all cases it would have been chosen: from 0 to 1. */
-export type Listener<C> = (candidate: C, verdict: Verdict, odds: number) => void;
+/** Told of candidates, each once. */
+export interface Listener<C> {
+  /** So many at the most, the chosen one among them. */
+  readonly most: number;
+  tell(candidate: C, verdict: Verdict, odds: Odds): void;
+}
+
+/** In how many of all cases a candidate would have been chosen: from 0 to 1. */
+export type Odds = () => number;
 
 /** What is drawn from: a channel, or one with the weight that a strategy gives it. */
 interface Lot {
@@ -68,12 +75,27 @@ export function choose<C extends Choosable>(
   const lot = conversation === undefined ? pick(lots, choice.random) : stick(lots, conversation);
   const chosen = lot && tier.find(({ id }) => id === lot.id);
   if (listener !== undefined) {
-    const passed = new Map(tier.map(({ id }, at) => [id, shares?.[at]]));
-    const outcome = { choice, able, tier, lots, passed, chosen };
-    for (const candidate of candidates)
-      listener(candidate, verdictOf(candidate, outcome), oddsOf(candidate, outcome));
+    const passed = shares && new Map(tier.map(({ id }, at) => [id, shares[at]]));
+    tellOf(candidates, { choice, able, tier, lots, passed, chosen }, listener);
   }
   return chosen;
+}
+
+function tellOf<C extends Choosable>(
+  candidates: readonly C[],
+  outcome: Outcome<C>,
+  { most, tell }: Listener<C>,
+): void {
+  const { chosen } = outcome;
+  const total = totalOf(outcome.lots);
+  const tellOne = (candidate: C) =>
+    tell(candidate, verdictOf(candidate, outcome, total), () => oddsOf(candidate, outcome, total));
+  const isCut = candidates.length > most;
+  if (isCut && chosen !== undefined) tellOne(chosen);
+  const told = isCut
+    ? candidates.filter((one) => one !== chosen).slice(0, most - Number(chosen !== undefined))
+    : candidates;
+  for (const candidate of told) tellOne(candidate);
 }
 
 function lotsOf(tier: readonly Lot[], shares: readonly (number | Passed)[]): Lot[] {
@@ -88,31 +110,34 @@ interface Outcome<C> {
   readonly able: readonly C[];
   readonly tier: readonly C[];
   readonly lots: readonly Lot[];
-  /** By channel: its weight, or why the strategy passed it over. */
-  readonly passed: ReadonlyMap<number, number | Passed | undefined>;
+  /** By channel: its weight, or why the strategy passed it over; undefined = the channels' own weights. */
+  readonly passed: ReadonlyMap<number, number | Passed | undefined> | undefined;
   readonly chosen: C | undefined;
 }
 
 function verdictOf<C extends Choosable>(
   candidate: C,
-  { choice, able, tier, lots, passed, chosen }: Outcome<C>,
+  { choice, able, tier, passed, chosen }: Outcome<C>,
+  total: number,
 ): Verdict {
   if (candidate === chosen) return "chosen";
   if (choice.tried.has(candidate.id)) return "tried";
   if (choice.full?.has(candidate.id) === true) return "limited";
   if (!able.includes(candidate)) return "resting";
   if (!tier.includes(candidate)) return "priority_lower";
-  const share = passed.get(candidate.id);
+  const share = passed === undefined ? candidate.weight : (passed.get(candidate.id) ?? 0);
   if (typeof share === "string") return share;
-  const lot = lots.find(({ id }) => id === candidate.id);
-  return totalOf(lots) > 0 && (lot?.weight ?? 0) <= 0 ? "weight_zero" : "left";
+  return total > 0 && share <= 0 ? "weight_zero" : "left";
 }
 
-function oddsOf<C extends Choosable>(candidate: C, { lots, choice, chosen }: Outcome<C>): number {
+function oddsOf<C extends Choosable>(
+  candidate: C,
+  { lots, choice, chosen }: Outcome<C>,
+  total: number,
+): number {
   const lot = lots.find(({ id }) => id === candidate.id);
   if (lot === undefined) return 0;
   if (choice.conversation !== undefined) return candidate === chosen ? 1 : 0;
-  const total = totalOf(lots);
   return total === 0 ? 1 / lots.length : Math.max(0, lot.weight) / total;
 }
 

@@ -11,6 +11,7 @@ import { planCall } from "#server/upstream/call/plan.ts";
 import type { Candidates } from "./candidates.ts";
 import type { ChannelGate } from "./channel-caps.ts";
 import { choose } from "./choice.ts";
+import { outsideOf } from "./decision.ts";
 import type { Health } from "./health.ts";
 import type { LiveChannel } from "./live-channel.ts";
 import { costOf, createStrategy, strategyOf } from "./strategy.ts";
@@ -46,14 +47,20 @@ export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExpla
     random: 0,
     isOpen: parts.health.openCircuits(model),
   };
-  choose(candidates, choice, ({ id }, verdict, odds) => {
-    // Chance decides among those that are left.
-    const told = verdict === "tried" ? "endpoint_absent" : odds > 0 ? "next" : verdict;
-    verdicts.set(id, [told, odds]);
+  choose(candidates, choice, {
+    most: Number.POSITIVE_INFINITY,
+    tell({ id }, verdict, oddsOf) {
+      const odds = oddsOf();
+      // Chance decides among those that are left.
+      const told = verdict === "tried" ? "endpoint_absent" : odds > 0 ? "next" : verdict;
+      verdicts.set(id, [told, odds]);
+    },
   });
   const channels = parts.candidates
     .all()
-    .map((channel) => tell(parts, channel, asked, verdicts.get(channel.id) ?? [outside(channel, asked), 0]));
+    .map((channel) =>
+      tell(parts, channel, asked, verdicts.get(channel.id) ?? [outsideOf(channel, asked.group, model), 0]),
+    );
   const native_first = parts.options.get("NativeFormatFirstEnabled");
   const refusal = refusalOf(channels, asked);
   return { group, model, strategy, native_first, refusal, channels: channels.sort(byRank) };
@@ -68,17 +75,6 @@ function canServe({ options }: ExplainParts, channel: LiveChannel, { model, endp
   const name = channel.mapping.get(model) ?? model;
   const key = { endpoint, model: name, apiVersion: "", isStream: false } as const;
   return planCall(channel.keys?.first(channel) ?? channel, key, (name) => options.get(name)).kind === "plan";
-}
-
-/** Why a channel is no candidate. */
-function outside(
-  { status, groups, keys, models, mapping }: LiveChannel,
-  { group, model }: AskedRoute,
-): RouteVerdict {
-  if (!models.has(model) && !mapping.has(model)) return "model";
-  if (!groups.has(group)) return "group";
-  if (status === ChannelStatus.autoDisabled) return "auto_disabled";
-  return status === ChannelStatus.enabled && keys?.enabled === 0 ? "keys_none" : "disabled";
 }
 
 function tell(

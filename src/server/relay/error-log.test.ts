@@ -48,7 +48,7 @@ describe("a failed call has one entry and costs nothing", () => {
         completion_tokens: 0,
         channel_id: 0,
         is_stream: 0,
-        trail: "",
+        trail: "0:route:default/w/",
       },
     ]);
     expect(failed[0]?.token_name).not.toBe("");
@@ -67,7 +67,7 @@ describe("a failed call has one entry and costs nothing", () => {
         model_name: QUESTION.model,
         channel_id: second,
         is_stream: 1,
-        trail: `${first}:upstream_500:oops *** … …,${second}:upstream_500:oops *** … …`,
+        trail: `${first}:upstream_500:oops *** … …,${second}:upstream_500:oops *** … …,0:route:default/w/${first}t${second}t`,
         content: "500 upstream_error：上游服务出错，请稍后再试",
       },
     ]);
@@ -184,6 +184,8 @@ describe("entries are few", () => {
       startedMs: 0,
       channel: undefined,
       failedAttempts: [],
+      next: undefined,
+      decidedBefore: "",
       caller: {
         ...base,
         userId,

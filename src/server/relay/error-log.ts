@@ -2,6 +2,8 @@
 // and best effort: no call waits for them, few are kept in memory, and none is written to a database in trouble.
 import { setTimeout as sleep } from "node:timers/promises";
 import { LogType } from "#contract/log.ts";
+import type { Candidates } from "#server/channels/candidates.ts";
+import { keptAbsence, keptGroups } from "#server/channels/decision.ts";
 import type { Context } from "#server/context.ts";
 import { createLocalLimit } from "#server/limits/limits.ts";
 import { LIMITS } from "#server/limits/table.ts";
@@ -10,11 +12,15 @@ import { insertLogs, type NewLog } from "#server/store/logs.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Caller } from "./admission/admit.ts";
-import type { RequestState } from "./routing/failover.ts";
+import { decisionOf, type RequestState } from "./routing/failover.ts";
+import { membersOf } from "./routing/groups.ts";
 
 /** A call that ended with a fault and without a charge. */
 export interface FailedCall
-  extends Pick<RequestState, "requestId" | "startedMs" | "channel" | "failedAttempts"> {
+  extends Pick<
+    RequestState,
+    "requestId" | "startedMs" | "channel" | "failedAttempts" | "next" | "decidedBefore"
+  > {
   readonly caller: Caller;
   readonly model: string;
   readonly isStream: boolean;
@@ -53,7 +59,8 @@ export function createErrorLog({
   options,
   clock,
   events,
-}: Pick<Context, "db" | "options" | "clock" | "events">): FailedCalls {
+  candidates,
+}: Pick<Context, "db" | "options" | "clock" | "events" | "candidates">): FailedCalls {
   const noted = createLocalLimit(LIMITS.failedCalls, clock);
   let waiting: NewLog[] = [];
   let writing: Promise<void> | undefined;
@@ -84,14 +91,14 @@ export function createErrorLog({
         events.failedCallsUnlogged({ calls: 1 });
         return;
       }
-      waiting.push(entryOf(call, nowMs));
+      waiting.push(entryOf(candidates, call, nowMs));
       writing ??= write();
     },
     idle: () => writing ?? Promise.resolve(),
   };
 }
 
-function entryOf(call: FailedCall, nowMs: number): NewLog {
+function entryOf(candidates: Pick<Candidates, "all">, call: FailedCall, nowMs: number): NewLog {
   const { caller, channel, failedAttempts, startedMs } = call;
   return {
     ...NO_CALL,
@@ -109,8 +116,16 @@ function entryOf(call: FailedCall, nowMs: number): NewLog {
     request_id: call.requestId,
     elapsed_time: nowMs - startedMs,
     is_stream: call.isStream ? 1 : 0,
-    trail: printAttempts(failedAttempts),
+    trail: printAttempts(failedAttempts, decisionOf(call) || whyNone(candidates, call)),
   };
+}
+
+/** Why a call that was refused for want of a channel had none in its groups; "" = it was refused for something else. */
+function whyNone(candidates: Pick<Candidates, "all">, { fault, caller, model }: FailedCall): string {
+  if (fault.code !== "no_available_channel") return "";
+  const channels = candidates.all();
+  const groups = membersOf(caller).map(({ group }) => keptAbsence(channels, group, model));
+  return groups.reduce(keptGroups, "");
 }
 
 /** PostgreSQL cannot store NUL, which a client can write in a model's name. */

@@ -54,7 +54,7 @@ it("also when its charge cannot be computed", async () => {
   const reply: WholeReply = { ...shared, kind: "whole", body: Buffer.from("{}"), text: () => "words" };
   const { charged, open } = await world.costOf(async () => {
     expect(await account.open()).toBe("reserved");
-    await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
+    await expect(account.settle(reply, false, "")).rejects.toThrow("no count");
     await account.giveBack(reply);
   });
   expect({ charged, open }).toEqual({ charged: 0, open: 0 });
@@ -78,7 +78,7 @@ it("and a stream is charged for what had come at the last checkpoint, at once", 
   const { charged, open, entries } = await world.costOf(async () => {
     expect(await account.open()).toBe("reserved");
     expect(account.watch(reply)).toBeUndefined();
-    await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
+    await expect(account.settle(reply, false, "")).rejects.toThrow("no count");
     await account.giveBack(reply);
   });
   // At least three tokens in and ten out, at 15 and 30 each.

@@ -6,7 +6,7 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Account } from "./billing/account.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
-import { faultLabel, type RequestState } from "./routing/failover.ts";
+import { faultLabel, type RequestState, trailOf } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./text/embedding-usage.ts";
 
@@ -51,7 +51,7 @@ async function settle(
 ): Promise<"nothing" | "something" | "unknown"> {
   const reply = received(state, account);
   try {
-    const booking = await account.settle(reply, response.hasLeft, state.failedAttempts);
+    const booking = await account.settle(reply, response.hasLeft, trailOf(state));
     if (booking === undefined) return "nothing";
     state.booked = { usage: account.usage, charged: booking.charged };
     return "something";

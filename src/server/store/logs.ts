@@ -81,6 +81,11 @@ export async function listLogs(
   return nameChannels(db, rows);
 }
 
+/** One entry by its number. */
+export function findLog(db: Db, id: number): Promise<LogRow | undefined> {
+  return db.selectFrom("logs").select(COLUMNS).where("logs.id", "=", id).executeTakeFirst();
+}
+
 /** Names by one more query: a join would walk the skipped rows of a far page too. */
 async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[]> {
   const entries = rows.map((row) => ({ ...row, trail: parseAttempts(row.trail) }));

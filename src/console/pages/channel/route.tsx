@@ -23,6 +23,7 @@ import {
   routeApi,
 } from "#contract/route.ts";
 import { CHANNEL_STRATEGY_LABELS } from "#contract/strategy.ts";
+import { Decision } from "./route-decision.tsx";
 import "./list.css";
 
 const FORMATS: Readonly<Record<(typeof ROUTE_FORMATS)[number], string>> = {
@@ -178,16 +179,23 @@ function strategyText({ strategy, native_first }: RouteExplanation): string {
   return native_first ? `${label}，客户端自己的格式优先` : label;
 }
 
-function Channels({ explained }: { readonly explained: RouteExplanation }) {
+/** The channels of a group; `place` = which group of the token it is, from 0; undefined = there is one. */
+function Channels({
+  explained,
+  place,
+}: {
+  readonly explained: RouteExplanation;
+  readonly place: number | undefined;
+}) {
   const display = useQuotaDisplay();
   const money = (quota: number) => formatCharge(quota, display);
   return (
     <Section
-      title="各渠道"
+      title={place === undefined ? "各渠道" : `第 ${place + 1} 个分组：${explained.group}`}
       lead={`分组 ${explained.group}，模型 ${explained.model}，${strategyText(explained)}。可选的在前；暂停、限额与延迟是接到这次查询的节点此刻所知。`}
     >
       <Sheet<RouteChannel>
-        label="渠道"
+        label={place === undefined ? "渠道" : `分组 ${explained.group} 的渠道`}
         width={1080}
         rowKey="id"
         rows={explained.channels}
@@ -241,11 +249,21 @@ function Answer({ asked }: { readonly asked: Asked }) {
   const found = useQuery(query(routeApi.explain, { query: { ...subject, model, format } }));
   if (found.isError) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return null;
+  const { data: first, further } = found.data;
+  const groups = [first, ...further];
+  return groups.map((explained, at) => (
+    <Explained key={explained.group} explained={explained} place={further.length === 0 ? undefined : at} />
+  ));
+}
+
+/** The channels of one group, and their keys. */
+function Explained(props: { readonly explained: RouteExplanation; readonly place: number | undefined }) {
+  const { refusal, channels } = props.explained;
   return (
     <>
-      {found.data.refusal === "" ? null : <Callout tone="warn">{found.data.refusal}</Callout>}
-      <Channels explained={found.data} />
-      {found.data.channels
+      {refusal === "" ? null : <Callout tone="warn">{refusal}</Callout>}
+      <Channels {...props} />
+      {channels
         .filter(({ keys }) => keys.length > 0)
         .map((channel) => (
           <Keys key={channel.id} channel={channel} />
@@ -257,11 +275,13 @@ function Answer({ asked }: { readonly asked: Asked }) {
 export function RouteExplainPage() {
   const [params, setParams] = useSearchParams();
   const asked = askedIn(params);
+  const log = Number(params.get("log") ?? 0);
   return (
     <Page
       title="路由解释"
       lead="请求会走哪个渠道、为什么；不走其他渠道又是为什么。判断与转发用的是同一段程序。"
     >
+      {log > 0 ? <Decision id={log} /> : null}
       <AskForm key={params.toString()} asked={asked} onAsk={(next) => setParams(paramsOf(next))} />
       {asked.model === "" ? null : <Answer asked={asked} />}
     </Page>

@@ -81,10 +81,10 @@ function Attempts({ entry }: { readonly entry: LogEntry }) {
   );
 }
 
-/** Why its calls go where they go, by what holds now. */
-function RouteLink({ entry: { user_id, model_name } }: { readonly entry: LogEntry }) {
-  const asked = new URLSearchParams({ user_id: String(user_id), model: model_name });
-  return <Link to={`/channel/route?${asked}`}>为什么是这些渠道</Link>;
+/** Why it went where it went, and what holds now. */
+function RouteLink({ entry: { id, user_id, channel, model_name } }: { readonly entry: LogEntry }) {
+  const asked = new URLSearchParams({ log: String(id), user_id: String(user_id), model: model_name });
+  return <Link to={`/channel/route?${asked}`}>{channel === 0 ? "为什么没有渠道" : "为什么是这个渠道"}</Link>;
 }
 
 function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {

@@ -1,8 +1,9 @@
 // The tokens of another user, for administrators: seen without their keys, made, and limited.
-import { ControlOutlined } from "@ant-design/icons";
+import { ApartmentOutlined, ControlOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { useNavigate, useParams } from "react-router";
 import { query } from "#console/base/call.ts";
+import { wide } from "#console/base/language.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -40,6 +41,7 @@ function useUserId(): number {
 export function UserTokensPage() {
   const id = useUserId();
   const toForm = useToForm();
+  const navigate = useNavigate();
   const user = useQuery({ ...query(userAdminApi.get, { params: { id } }), meta: { silent: true } });
   const add = <AddLink to={`/user/token/${id}/add`} text="为该用户添加令牌" />;
   return (
@@ -60,8 +62,15 @@ export function UserTokensPage() {
             icon: <ControlOutlined aria-hidden="true" />,
             onClick: () => toForm(`/user/token/${id}/limit/${token.id}`),
           },
+          {
+            key: "route",
+            label: "路由解释",
+            icon: <ApartmentOutlined aria-hidden="true" />,
+            permission: "channel.read",
+            onClick: () => void navigate(`/channel/route?token_id=${token.id}`),
+          },
         ]}
-        actionsWidth={70}
+        actionsWidth={wide(146, 186)}
         cardTitle={(token) => <ClippedText text={token.name} none="无" />}
         cardState={(token) => <State row={token} />}
         cardFacts={["key", "used_quota", "remain_quota", "expired_time"]}

@@ -11,7 +11,6 @@ import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Verdict } from "#server/relay/http/pipe.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
-import { type FailedAttempt, printAttempts } from "#server/store/failed-attempts.ts";
 import type { StreamReply, Trace } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
@@ -162,14 +161,10 @@ export class Account {
   }
 
   /**
-   * Books a call whose answer came, whole or in part, or releases the reservation (undefined = nothing was booked); once. `failures` =
-   * the failed attempts. `usage` holds what it is booked with.
+   * Books a call whose answer came, whole or in part, or releases the reservation (undefined = nothing was booked); once. `trail` =
+   * how its channel was found, as the log keeps it. `usage` holds what it is booked with.
    */
-  settle(
-    reply: Reply,
-    isGone: boolean,
-    failures: readonly FailedAttempt[],
-  ): Promise<Pick<Booked, "charged"> | undefined> {
+  settle(reply: Reply, isGone: boolean, trail: string): Promise<Pick<Booked, "charged"> | undefined> {
     const { requestId, trace } = this.#billed;
     if (reply === undefined && !trace.isSent) {
       this.#extension?.close();
@@ -177,8 +172,8 @@ export class Account {
     }
     const summed = this.#pricing.sum(reply, isGone, this.#price);
     return summed instanceof Promise
-      ? summed.then((sum) => this.#book(sum, failures))
-      : this.#book(summed, failures);
+      ? summed.then((sum) => this.#book(sum, trail))
+      : this.#book(summed, trail);
   }
 
   /**
@@ -193,7 +188,7 @@ export class Account {
     await closed.catch(() => undefined);
   }
 
-  #book(sum: Sum, failures: readonly FailedAttempt[]): Promise<Pick<Booked, "charged">> {
+  #book(sum: Sum, trail: string): Promise<Pick<Booked, "charged">> {
     const { requestId, caller, incoming, startedMs, trace } = this.#billed;
     const { model, isStream } = incoming;
     this.#usage = sum.usage;
@@ -207,7 +202,7 @@ export class Account {
       isStream,
       startedMs,
       firstByteMs: trace.firstByteMs,
-      attempts: failures.length === 0 ? "" : printAttempts(failures),
+      trail,
       // The last of many events: what is left of it is the terminator.
       mayWait: isStream,
     };
@@ -259,8 +254,8 @@ interface SettledCall {
   readonly startedMs: number;
   /** Moment of the first byte; 0 = none came. */
   readonly firstByteMs: number;
-  /** The failed attempts, as the log keeps them. */
-  readonly attempts: string;
+  /** How its channel was found, as the log keeps it. */
+  readonly trail: string;
   /** The settlement may wait some milliseconds for others to share a commit with. */
   readonly mayWait?: boolean;
 }
@@ -273,7 +268,7 @@ export function settlementOf(
 ): Settlement {
   const { options, clock } = tools;
   const { usage, amount, content, isEstimated } = sum;
-  const { requestId, caller, channel, model, isStream, startedMs, firstByteMs, attempts } = call;
+  const { requestId, caller, channel, model, isStream, startedMs, firstByteMs, trail } = call;
   const { payerId: userId, tokenId } = caller;
   const log = options.get("LogConsumeEnabled")
     ? {
@@ -283,7 +278,7 @@ export function settlementOf(
         first_byte_time: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
         is_stream: isStream ? 1 : 0,
         estimated: isEstimated ? 1 : 0,
-        trail: attempts,
+        trail,
       }
     : null;
   const mayWait = call.mayWait === true;

@@ -73,8 +73,8 @@ function withLimits(
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
   readonly total = { promptTokens: 0, completionTokens: 0, charged: 0n };
-  /** The failed attempts before the conversation began, as the log keeps them. */
-  attempts = "";
+  /** How its channel was found before the conversation began, as the log keeps it. */
+  trail = "";
   readonly #tools: BillingServices;
   readonly #session: BilledSession;
   #price: Price;
@@ -341,7 +341,7 @@ export class RealtimeBill {
       isStream: true,
       startedMs,
       firstByteMs: running?.firstMs ?? 0,
-      attempts: this.attempts,
+      trail: this.trail,
     };
     const settlement = settlementOf(this.#tools, call, sum);
     const { charged } = await book(this.#tools, settlement).catch(async (error: unknown) => {

@@ -24,13 +24,13 @@ import {
   faultLabel,
   type Progress,
   report,
+  trailOf,
 } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";
-import { printAttempts } from "#server/store/failed-attempts.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
@@ -137,6 +137,8 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     run: undefined,
     attempts: 0,
     failedAttempts: [],
+    next: undefined,
+    decidedBefore: "",
     session: undefined,
     caller: undefined,
     bill: undefined,
@@ -295,7 +297,7 @@ async function connectIn(
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });
-  bill.attempts = printAttempts(talk.failedAttempts);
+  bill.trail = trailOf(talk);
   return { line, bill };
 }
 

@@ -3,6 +3,7 @@
 import { isAsCalled } from "#server/channels/candidates.ts";
 import type { Demand, Entry } from "#server/channels/channel-caps.ts";
 import type { Permit } from "#server/channels/circuit-breakers.ts";
+import { keptGroups } from "#server/channels/decision.ts";
 import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Run } from "#server/channels/pace.ts";
@@ -12,7 +13,7 @@ import type { Account, Booked } from "#server/relay/billing/account.ts";
 import { mostTokens } from "#server/relay/billing/pricing-text.ts";
 import { Exhausted, LocalError } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
-import type { FailedAttempt } from "#server/store/failed-attempts.ts";
+import { DECISION, type FailedAttempt, printAttempts } from "#server/store/failed-attempts.ts";
 import { type AttemptTools, attempt } from "#server/upstream/call/attempt.ts";
 import type { Call, CallFacts, StreamReply, Trace, WholeReply } from "#server/upstream/call/call.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
@@ -65,8 +66,22 @@ interface Search extends Wanted {
 /** The request so far; filled in by the loop. */
 export type Progress = Pick<
   RequestState,
-  "requestId" | "startedMs" | "channel" | "entry" | "run" | "attempts" | "failedAttempts"
+  | "requestId"
+  | "startedMs"
+  | "channel"
+  | "entry"
+  | "run"
+  | "attempts"
+  | "failedAttempts"
+  | "next"
+  | "decidedBefore"
 >;
+
+/** Why the call went where it went, group by group, as the log keeps it; "" = no channel was looked for. */
+export function decisionOf({ next, decidedBefore }: Pick<Progress, "next" | "decidedBefore">): string {
+  if (next === undefined) return decidedBefore;
+  return decidedBefore === "" ? next.decision : keptGroups(decidedBefore, next.decision);
+}
 
 /** What a request brings to the loop. */
 export interface Admitted {
@@ -112,6 +127,15 @@ export function failOver(
   });
 }
 
+/** How the channel of a call was found, as the log keeps it. */
+export function trailOf(progress: Pick<Progress, "failedAttempts" | "next" | "decidedBefore">): string {
+  const { failedAttempts } = progress;
+  const decision = decisionOf(progress);
+  // As `printAttempts` would, but of nearly every call.
+  if (failedAttempts.length === 0 && PLAIN.test(decision)) return DECISION + decision;
+  return printAttempts(failedAttempts, decision);
+}
+
 /** Chooses channels until one succeeds. Throws: LocalError with the last fault. */
 export async function eachChannel<Done extends { readonly kind: string }>(
   tools: Omit<FailoverServices, "upstream">,
@@ -123,6 +147,8 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   const { model, cancellation } = search;
   const retries = retriesOf(ctx, search);
   const next = new NextChannel(tools, search, triedBefore(progress));
+  if (progress.next !== undefined) progress.decidedBefore = decisionOf(progress);
+  progress.next = next;
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
@@ -316,10 +342,17 @@ export interface RequestState {
   attempts: number;
   /** The failed attempts, in their order. */
   failedAttempts: readonly FailedAttempt[];
+  /** What chooses in the group that is tried now; undefined = nothing was chosen yet. */
+  next: NextChannel | undefined;
+  /** The decisions in the groups before. */
+  decidedBefore: string;
   reply: WholeReply | StreamReply | undefined;
   fault: RelayFault | undefined;
   booked: Booked | undefined;
 }
+
+/** A decision with nothing to escape. */
+const PLAIN = /^[\w./-]+$/;
 
 /** Shared by most calls. */
 const NONE_FAILED: readonly FailedAttempt[] = [];
@@ -356,6 +389,8 @@ export function newRequestState({
     run: undefined,
     attempts: 0,
     failedAttempts: NONE_FAILED,
+    next: undefined,
+    decidedBefore: "",
     reply: undefined,
     fault: undefined,
     booked: undefined,

@@ -5,7 +5,8 @@ import type { EndpointName } from "#contract/provider.ts";
 import type { ChannelStrategy } from "#contract/strategy.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
-import { type Choice, choose, type Strategy } from "#server/channels/choice.ts";
+import type { Choice, Strategy } from "#server/channels/choice.ts";
+import { KeptChoice } from "#server/channels/decision.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Run } from "#server/channels/pace.ts";
@@ -16,6 +17,7 @@ import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-err
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { KeysTried } from "./keys-tried.ts";
 import type { Queues, Ticket } from "./queues.ts";
 
 /** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
@@ -124,6 +126,8 @@ export interface Turn {
   readonly entry: Entry | undefined;
 }
 
+/** A group's name that stands in a kept decision as it is. */
+const PLAIN_NAME = /^[\w-]+$/;
 /** Nobody has been tried. */
 const NONE: ReadonlySet<number> = new Set();
 /** How often the first of a queue looks again: calls that other nodes end are not seen. */
@@ -135,7 +139,8 @@ const LONGEST_SEC = 30;
 export class NextChannel {
   readonly #tools: NextServices;
   readonly #wanted: Wanted;
-  readonly #keys = new KeysTried();
+  /** undefined = no channel with several keys was met. */
+  #keys: KeysTried | undefined;
   #tried: ReadonlySet<number>;
   /** Channels whose limits have no room, and when the first of them may have some. */
   #full = NONE;
@@ -143,7 +148,11 @@ export class NextChannel {
   #hasEntered = false;
   /** undefined = by the channels' own weights. */
   readonly #strategy: Strategy<LiveChannel> | undefined;
-  readonly #isMeasured: boolean;
+  readonly #strategyName: ChannelStrategy | undefined;
+  /** What became of the candidates when one of them was last looked for; undefined = there was only one. */
+  #kept: KeptChoice | undefined;
+  /** That one. */
+  #only = 0;
 
   /** `tried` = channels that failed before, which are not called again. */
   constructor(tools: NextServices, wanted: Wanted, tried: ReadonlySet<number> = NONE) {
@@ -151,11 +160,24 @@ export class NextChannel {
     this.#tools = tools;
     this.#wanted = wanted;
     const name = strategyName(tools.ctx, wanted);
-    this.#isMeasured = name === "latency";
+    this.#strategyName = name;
     this.#strategy =
       name === undefined
         ? undefined
         : createStrategy({ ...tools.ctx, pace: tools.health.pace }, name, wanted);
+  }
+
+  /** Why the channel was chosen that was taken last, or why none was, as the log keeps it (channels/decision.ts). */
+  get decision(): string {
+    const { caller, conversation } = this.#wanted;
+    const { group } = caller;
+    const kept = this.#kept;
+    // Where there was no choice, as with most calls, nothing is made for it.
+    if (kept === undefined && PLAIN_NAME.test(group)) return `${group}/w/${this.#only}c`;
+    const strategy = this.#strategyName;
+    const isNativeFirst = strategy !== undefined && this.#tools.ctx.options.get("NativeFormatFirstEnabled");
+    const manner = { group, strategy, isNativeFirst, isSticky: conversation !== undefined };
+    return (kept ?? new KeptChoice(this.#only)).text(manner);
   }
 
   /** Calls it, and measures how long that takes where channels are chosen by that. */
@@ -164,7 +186,10 @@ export class NextChannel {
     ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
   ): Promise<{ readonly result: Done | RelayFault; readonly run: Run | undefined }> {
     const { model, isStream } = this.#wanted;
-    const run = this.#isMeasured ? this.#tools.health.pace.begin(channel.id, model, isStream) : undefined;
+    const run =
+      this.#strategyName === "latency"
+        ? this.#tools.health.pace.begin(channel.id, model, isStream)
+        : undefined;
     channel.keys?.begin(channel.keyId);
     const result = await ask(channel);
     channel.keys?.end(channel.keyId);
@@ -208,7 +233,7 @@ export class NextChannel {
 
   /** Notes a failed call. */
   note(channel: LiveChannel, isKeys: boolean): void {
-    if (!this.#keys.note(channel, isKeys)) this.#tried = new Set(this.#tried).add(channel.id);
+    if (this.#keys?.note(channel, isKeys) !== true) this.#tried = new Set(this.#tried).add(channel.id);
   }
 
   #waitMs(): number {
@@ -228,7 +253,7 @@ export class NextChannel {
     if (cancellation.isCancelled) throw new LocalError(networkFault({ code: "aborted", detail: "" }));
     this.#full = NONE;
     this.#opensMs = Number.POSITIVE_INFINITY;
-    this.#keys.forgetFull();
+    this.#keys?.forgetFull();
     return true;
   }
 
@@ -262,12 +287,12 @@ export class NextChannel {
     const { ctx, health, gate } = this.#tools;
     const wanted = this.#wanted;
     const isOpen = health.openCircuits(wanted.model);
-    const serving = leftOf(stillServing(ctx.candidates, wanted), wanted, isOpen);
+    const serving = this.#left(stillServing(ctx.candidates, wanted), isOpen);
     for (;;) {
-      const again = this.#keys.again(serving, wanted, ctx.clock.now());
+      const again = this.#keys?.again(serving, wanted, ctx.clock.now());
       const channel = again ?? this.#choose(serving, isOpen);
       if (channel === undefined) return undefined;
-      const chosen = again ?? this.#keys.choose(channel, wanted, ctx.clock.now());
+      const chosen = again ?? this.#withKey(channel);
       if (chosen === undefined) this.#noKey(channel);
       else {
         const known = mayBeLimited(chosen) ? gate.fullNow(chosen) : undefined;
@@ -277,33 +302,47 @@ export class NextChannel {
     }
   }
 
+  /** Where another group comes after this one, channels that are left alone are none: it is passed over. */
+  #left(candidates: readonly LiveChannel[], isOpen: Choice["isOpen"]): readonly LiveChannel[] {
+    if (this.#wanted.mayMoveOn !== true || isOpen === undefined) return candidates;
+    this.#kept ??= new KeptChoice();
+    return this.#kept.left(candidates, isOpen);
+  }
+
+  /** undefined = no key of it is left, or has room. */
+  #withKey(channel: LiveChannel): LiveChannel | undefined {
+    if (channel.keys === undefined) return channel;
+    this.#keys ??= new KeysTried();
+    return this.#keys.choose(channel, this.#wanted, this.#tools.ctx.clock.now());
+  }
+
   #choose(serving: readonly LiveChannel[], isOpen: Choice["isOpen"]): LiveChannel | undefined {
     const full = this.#full.size === 0 ? undefined : this.#full;
     // Of one channel there is no choice.
-    if (serving.length === 1 && this.#tried.size === 0 && full === undefined) return serving[0];
+    const [only] = serving;
+    if (only !== undefined && serving.length === 1 && this.#tried.size === 0 && full === undefined) {
+      this.#kept = this.#kept?.alone(only.id);
+      this.#only = only.id;
+      return only;
+    }
     const { conversation } = this.#wanted;
     const strategy = this.#strategy;
-    return choose(serving, {
-      tried: this.#tried,
-      full,
-      random: Math.random(),
-      conversation,
-      isOpen,
-      strategy,
-    });
+    const random = Math.random();
+    this.#kept ??= new KeptChoice();
+    return this.#kept.choose(serving, { tried: this.#tried, full, random, conversation, isOpen, strategy });
   }
 
   /** None of its keys is left, or has room. */
   #noKey({ id }: LiveChannel): void {
-    if (this.#keys.hasFull) this.#full = new Set(this.#full).add(id);
+    if (this.#keys?.hasFull === true) this.#full = new Set(this.#full).add(id);
     else this.#tried = new Set(this.#tried).add(id);
   }
 
   #noteFull(channel: LiveChannel, { of, untilMs }: Full): void {
     this.#opensMs = Math.min(this.#opensMs, untilMs);
-    if (of === "key") this.#keys.noteFull(channel.keyId);
+    if (of === "key") this.#keys?.noteFull(channel.keyId);
     else {
-      this.#keys.leave(channel.id);
+      this.#keys?.leave(channel.id);
       this.#full = new Set(this.#full).add(channel.id);
     }
   }
@@ -332,68 +371,4 @@ function noteEnd(run: Run, result: { readonly kind: string } | RelayFault): void
   if (!("blame" in result)) run.replied();
   else if (result.blame === "none" || result.blame === "proxy") run.end(0);
   else run.failed();
-}
-
-/** Where another group comes after this one, channels that are left alone are none: it is passed over. */
-function leftOf(
-  channels: readonly LiveChannel[],
-  { mayMoveOn }: Wanted,
-  isOpen: ((id: number) => boolean) | undefined,
-): readonly LiveChannel[] {
-  return mayMoveOn === true ? channels.filter(({ id }) => isOpen?.(id) !== true) : channels;
-}
-
-/** So many further keys of a channel are tried before another channel is. */
-const MORE_KEYS = 2;
-
-type Asked = Pick<Wanted, "model" | "conversation">;
-
-/** The keys that a request has tried: after one key's fault another key of the same channel comes first (requirements C26). */
-class KeysTried {
-  #tried = NONE;
-  #full = NONE;
-  #more = 0;
-  /** The channel that is called again with another key; 0 = none. */
-  #again = 0;
-
-  get hasFull(): boolean {
-    return this.#full.size > 0;
-  }
-
-  /** The channel with a key; itself where it has only one; undefined = no key is left. */
-  choose(channel: LiveChannel, asked: Asked, now: number, isFreeOnly = false): LiveChannel | undefined {
-    if (channel.keys === undefined) return channel;
-    const tried = this.#full.size === 0 ? this.#tried : new Set([...this.#tried, ...this.#full]);
-    return channel.keys.pick(channel, { ...asked, tried, now, isFreeOnly });
-  }
-
-  again(serving: readonly LiveChannel[], asked: Asked, now: number): LiveChannel | undefined {
-    if (this.#again === 0) return undefined;
-    const channel = serving.find(({ id }) => id === this.#again);
-    return channel && this.choose(channel, asked, now, true);
-  }
-
-  /** The channel has no room, whatever key is taken. */
-  leave(channelId: number): void {
-    if (this.#again === channelId) this.#again = 0;
-  }
-
-  noteFull(keyId: number): void {
-    this.#full = new Set(this.#full).add(keyId);
-  }
-
-  forgetFull(): void {
-    this.#full = NONE;
-  }
-
-  /** Notes a failed call. True = another key of its channel may be tried. */
-  note({ id, keyId, keys }: LiveChannel, isKeys: boolean): boolean {
-    this.#again = 0;
-    if (keys === undefined) return false;
-    this.#tried = new Set(this.#tried).add(keyId);
-    if (!isKeys || this.#more >= MORE_KEYS) return false;
-    this.#more += 1;
-    this.#again = id;
-    return true;
-  }
 }
