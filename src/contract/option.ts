@@ -20,6 +20,7 @@ import {
   whole,
 } from "./option-kinds.ts";
 import { groupRatios, groupStrategies, groupTexts, modelDays, ratios } from "./option-tables.ts";
+import { routeRules } from "./route-rule.ts";
 import { CHANNEL_STRATEGIES } from "./strategy.ts";
 import { DEFAULT_PLANS, TopUpPlans } from "./topup-plans.ts";
 import { Nothing, rowsOf } from "./wire.ts";
@@ -216,6 +217,7 @@ export const optionTable = {
     label: "分组的选择策略",
   }),
   NativeFormatFirstEnabled: row({ ...off, tab: "operation", label: "同优先级内先用与客户端格式相同的渠道" }),
+  RouteRules: row({ schema: routeRules, fallback: "[]", tab: "operation", label: "按条件路由的规则" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
   ChannelBalanceThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "渠道余额通知线" }),
   DiskFreeThreshold: row({ ...share, fallback: "10", label: "磁盘剩余百分比通知线" }),

@@ -40,6 +40,7 @@ export const ROUTE_VERDICTS = [
   "auto_disabled",
   "group",
   "model",
+  "rule",
 ] as const;
 export type RouteVerdict = (typeof ROUTE_VERDICTS)[number];
 
@@ -63,6 +64,7 @@ export const ROUTE_VERDICT_LABELS: Readonly<Record<RouteVerdict, string>> = {
   auto_disabled: "自动禁用",
   group: "不在分组",
   model: "没有此模型",
+  rule: "规则排除",
 };
 
 /** Of `resting`: what rests. */
@@ -114,6 +116,8 @@ export const RouteExplanation = z.object({
   /** How calls are shared among channels of the same priority. */
   strategy: z.enum(CHANNEL_STRATEGIES),
   native_first: z.boolean(),
+  /** The rule of routing that holds for it; "" = none does. */
+  rule: z.string(),
   /** Why no channel serves; "" = one does. */
   refusal: z.string(),
   /** Every channel, those that serve first. */
@@ -183,6 +187,8 @@ export const routeApi = {
       group: query.text,
       model: query.text,
       format: query.text,
+      /** Size of the request's body, for rules that go by it. */
+      kib: query.count,
     }),
     data: RouteExplanation,
     beside: z.object({

@@ -307,6 +307,7 @@ describe("every option", () => {
     ChannelStrategy: "src/server/relay/strategies.test.ts",
     ChannelStrategyByGroup: "src/server/relay/strategies.test.ts",
     NativeFormatFirstEnabled: "src/server/relay/strategies.test.ts",
+    RouteRules: "src/server/relay/route-rules.test.ts",
     ChannelBalanceThreshold: "src/server/jobs/alert-watch.test.ts",
     DiskFreeThreshold: "src/server/jobs/alert-watch.test.ts",
     ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",

@@ -62,6 +62,23 @@ export const KINDS = {
     good: ["{}", '{"vip":"latency","default":"cost"}'],
     bad: ["", "[]", '{"vip":"fast"}', '{"a,b":"cost"}', '{"vip":"cost","vip":"cost"}'],
   },
+  routeRules: {
+    good: [
+      "[]",
+      '[{"name":"long","models":["claude-*"],"groups":["vip"],"teams":[1],"kib_over":200,"only":[1,2]}]',
+    ],
+    bad: [
+      "",
+      "{}",
+      '[{"name":"","only":[1]}]',
+      '[{"name":"a"}]',
+      '[{"name":"a","only":[1],"avoid":[2]}]',
+      '[{"name":"a","only":[]}]',
+      '[{"name":"a","only":[1],"when":"x"}]',
+      '[{"name":"a","models":["*a"],"only":[1]}]',
+      '[{"name":"a","only":[1]},{"name":"a","only":[2]}]',
+    ],
+  },
   theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
 } as const;
 
@@ -150,6 +167,7 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   ChannelStrategy: "strategy",
   ChannelStrategyByGroup: "strategies",
   NativeFormatFirstEnabled: "flag",
+  RouteRules: "routeRules",
   ChannelBalanceThreshold: "amount",
   DiskFreeThreshold: "percent",
   ChannelDisableThreshold: "amount",
@@ -192,6 +210,7 @@ export const DEFAULTS: Partial<Record<OptionKey, string>> = {
   ChannelStrategy: "weight",
   ChannelStrategyByGroup: "{}",
   NativeFormatFirstEnabled: "false",
+  RouteRules: "[]",
   ChannelBalanceThreshold: "5",
   DiskFreeThreshold: "10",
   ChannelDisableThreshold: "5",

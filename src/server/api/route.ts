@@ -34,11 +34,12 @@ export const route: Handlers<{ route: typeof routeApi }>["route"] = {
     if (!isFormat(format)) throw faults.refused(`接口须为 ${ROUTE_FORMATS.join("、")} 之一`);
     const caller = await callerOf(ctx, { tokenId, userId, group: query.group.trim() || "default" });
     await ctx.candidates.pending;
-    const { groups, refusal, models } = caller;
+    const { groups, refusal, models, teamId } = caller;
+    const bytes = query.kib * 1_024;
     const isAllowed = models?.has(model) !== false;
     const told: RouteExplanation[] = [];
     for (const group of groups) {
-      const explained = explainRoute(ctx, { group, model, endpoint: format });
+      const explained = explainRoute(ctx, { group, model, endpoint: format, teamId, bytes });
       const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
       told.push({ ...(await withKeyNames(ctx, explained)), refusal: say(said, language) });
     }
@@ -70,6 +71,8 @@ interface Who {
   /** Why it may not call at all; "" = it may. */
   readonly refusal: string;
   readonly models: ReturnType<typeof modelList>;
+  /** The team that pays; 0 = none does. */
+  readonly teamId: number;
 }
 
 /** Who is asked about, as the relay would see him. Throws: 404. */
@@ -88,9 +91,9 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
     const isUsable = row.status === TokenStatus.enabled || row.status === TokenStatus.exhausted;
     const refusal = row.user_status !== UserStatus.enabled ? "账户已停用" : isUsable ? "" : "令牌不可用";
     const models = modelList(row.models.split(",").filter((name) => name !== ""));
-    return { ...groupsOf(scope, refusal), models };
+    return { ...groupsOf(scope, refusal), models, teamId: row.team_id ?? 0 };
   }
-  if (userId === 0) return { groups: [group], refusal: "", models: undefined };
+  if (userId === 0) return { groups: [group], refusal: "", models: undefined, teamId: 0 };
   const user = await findUserById(ctx.db, userId);
   if (user === undefined) throw faults.notFound("找不到该用户");
   const own = {
@@ -105,7 +108,7 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
   };
   const scope = await readScope(ctx.db, own, now);
   const refusal = user.status === UserStatus.enabled ? "" : "账户已停用";
-  return { groups: [scope.groups[0]?.group ?? "default"], refusal, models: undefined };
+  return { groups: [scope.groups[0]?.group ?? "default"], refusal, models: undefined, teamId: 0 };
 }
 
 /** The groups that a token tries, each when the one before has no channel left. */

@@ -27,6 +27,7 @@ const LETTERS = {
   disabled: "x",
   auto_disabled: "a",
   group: "g",
+  rule: "u",
 } as const satisfies Partial<Record<RouteVerdict, string>>;
 
 /** What can become of a channel in a decision that is kept. */
@@ -121,11 +122,13 @@ export function outsideOf(
   { status, groups, keys, models, mapping }: LiveChannel,
   group: string,
   model: string,
-): "model" | "group" | "auto_disabled" | "keys_none" | "disabled" {
+): "model" | "group" | "auto_disabled" | "keys_none" | "disabled" | "rule" {
   if (!models.has(model) && !mapping.has(model)) return "model";
   if (!groups.has(group)) return "group";
   if (status === ChannelStatus.autoDisabled) return "auto_disabled";
-  return status === ChannelStatus.enabled && keys?.enabled === 0 ? "keys_none" : "disabled";
+  if (status !== ChannelStatus.enabled) return "disabled";
+  // All that is left to bar it is a rule.
+  return keys?.enabled === 0 ? "keys_none" : "rule";
 }
 
 /** Why a group has no channel for a model: what bars the channels that have it. */

@@ -14,6 +14,7 @@ import { choose } from "./choice.ts";
 import { outsideOf } from "./decision.ts";
 import type { Health } from "./health.ts";
 import type { LiveChannel } from "./live-channel.ts";
+import { allowedBy, ruleFor } from "./route-rules.ts";
 import { costOf, createStrategy, strategyOf } from "./strategy.ts";
 
 export interface ExplainParts {
@@ -29,12 +30,17 @@ export interface AskedRoute {
   readonly group: string;
   readonly model: string;
   readonly endpoint: RouteFormat;
+  /** What rules go by beside: the team that pays (0 = none) and the size of the body. */
+  readonly teamId: number;
+  readonly bytes: number;
 }
 
 /** Tells of every channel what becomes of it now. */
 export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExplanation {
   const { group, model } = asked;
-  const candidates = parts.candidates.find(group, model);
+  const found = parts.candidates.find(group, model);
+  const rule = ruleFor(parts.options.get("RouteRules"), asked);
+  const candidates = rule === undefined ? found : allowedBy(rule, found);
   const verdicts = new Map<number, readonly [RouteVerdict, number]>();
   const absent = candidates.filter((channel) => !canServe(parts, channel, asked));
   const full = candidates.filter((channel) => parts.gate.fullNow(channel) !== undefined);
@@ -62,8 +68,16 @@ export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExpla
       tell(parts, channel, asked, verdicts.get(channel.id) ?? [outsideOf(channel, asked.group, model), 0]),
     );
   const native_first = parts.options.get("NativeFormatFirstEnabled");
-  const refusal = refusalOf(channels, asked);
-  return { group, model, strategy, native_first, refusal, channels: channels.sort(byRank) };
+  const refusal = refusalOf(channels, asked, rule?.name);
+  return {
+    group,
+    model,
+    strategy,
+    native_first,
+    rule: rule?.name ?? "",
+    refusal,
+    channels: channels.sort(byRank),
+  };
 }
 
 function idsOf(channels: readonly LiveChannel[]): ReadonlySet<number> {
@@ -125,7 +139,11 @@ const PASSED = ["weight_zero", "format_other", "dearer", "slower"] as const sati
 const SERVES: readonly RouteVerdict[] = ["next", "left", ...PASSED, "priority_lower"];
 
 /** Why a call is refused before or after the choice; "" = some channel serves it. */
-function refusalOf(channels: readonly RouteChannel[], { group, model }: AskedRoute): string {
+function refusalOf(
+  channels: readonly RouteChannel[],
+  { group, model }: AskedRoute,
+  rule: string | undefined,
+): string {
   if (channels.length === 0) return "还没有渠道";
   const serving = channels.filter(({ verdict }) => verdict === "next");
   if (serving.length > 0) {
@@ -133,6 +151,8 @@ function refusalOf(channels: readonly RouteChannel[], { group, model }: AskedRou
     return priced ? "" : `模型 ${model} 没有价格，调用会被拒绝`;
   }
   const has = (verdict: RouteVerdict) => channels.some((channel) => channel.verdict === verdict);
+  if (rule !== undefined && has("rule") && !SERVES.some(has) && !has("limited") && !has("resting"))
+    return `路由规则“${rule}”没有给模型 ${model} 留下可用的渠道`;
   if (has("limited")) return "能用的渠道都达到了限额，请求会排队或得到 429";
   if (has("endpoint_absent")) return "有此模型的渠道都不支持这种接口";
   if (has("disabled") || has("auto_disabled") || has("keys_none"))
@@ -153,6 +173,7 @@ const RANKS: readonly RouteVerdict[] = [
   "limited",
   "resting",
   "endpoint_absent",
+  "rule",
   "keys_none",
   "auto_disabled",
   "disabled",

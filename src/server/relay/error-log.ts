@@ -122,7 +122,7 @@ function entryOf(candidates: Pick<Candidates, "all">, call: FailedCall, nowMs: n
 
 /** Why a call that was refused for want of a channel had none in its groups; "" = it was refused for something else. */
 function whyNone(candidates: Pick<Candidates, "all">, { fault, caller, model }: FailedCall): string {
-  if (fault.code !== "no_available_channel") return "";
+  if (fault.code !== "no_available_channel" && fault.code !== "route_rule_empty") return "";
   const channels = candidates.all();
   const groups = membersOf(caller).map(({ group }) => keptAbsence(channels, group, model));
   return groups.reduce(keptGroups, "");

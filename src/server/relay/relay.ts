@@ -310,7 +310,7 @@ async function count(
     const bytes = await services.readBody(req, response);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
     const member = servedMember(services.ctx.candidates, caller, incoming.model);
-    const candidates = await findCandidates(services.ctx.candidates, member, incoming);
+    const candidates = await findCandidates(services.ctx, member, incoming);
     const { requestId, gone } = response;
     limitTime(services, response, incoming);
     return await countPrompt(services, { incoming, bytes, candidates, requestId, cancellation: gone });

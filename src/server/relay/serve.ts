@@ -106,7 +106,7 @@ async function reserveAndCall(
   response: ClientResponse,
   { caller, incoming: asked, mayMoveOn }: Asked,
 ): Promise<Reply> {
-  const found = findCandidates(services.ctx.candidates, caller, asked);
+  const found = findCandidates(services.ctx, caller, asked);
   const candidates = found instanceof Promise ? await found : found;
   const raised = raisedBy(candidates, asked);
   const account = accountOf(services, state, response, { caller, incoming: raised, candidates });

@@ -111,6 +111,7 @@ export function keyOwners(db: Db) {
       "wallets.group as wallet_group",
       "wallets.status as wallet_status",
       "team_members.id as seat_id",
+      "teams.id as team_id",
     ])
     .where("tokens.deleted_at", "=", 0);
 }

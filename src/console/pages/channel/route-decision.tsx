@@ -26,6 +26,7 @@ const REASONS: Readonly<Partial<Record<Candidate["verdict"], string>>> = {
   disabled: "当时被手动禁用",
   auto_disabled: "当时被自动禁用",
   group: "渠道的分组里没有它",
+  rule: "按条件路由的规则排除了它",
 };
 
 function reasonOf({ verdict, error, said }: Candidate): string {

@@ -42,6 +42,8 @@ interface Asked {
   readonly group: string;
   readonly model: string;
   readonly format: string;
+  /** Size of the request's body, for rules that go by it. */
+  readonly kib: number;
 }
 
 /** What the address asks about; the log and other pages lead here by it. */
@@ -49,12 +51,19 @@ function askedIn(params: URLSearchParams): Asked {
   const who = params.has("token_id") ? "token_id" : params.has("user_id") ? "user_id" : "group";
   const id = who === "group" ? null : Number(params.get(who));
   const [group, model] = [params.get("group") ?? "default", params.get("model") ?? ""];
-  return { who, id: id === 0 ? null : id, group, model, format: params.get("format") ?? "chat" };
+  return {
+    who,
+    id: id === 0 ? null : id,
+    group,
+    model,
+    format: params.get("format") ?? "chat",
+    kib: Number(params.get("kib") ?? 0),
+  };
 }
 
-function paramsOf({ who, id, group, model, format }: Asked): Record<string, string> {
+function paramsOf({ who, id, group, model, format, kib }: Asked): Record<string, string> {
   const subject = who === "group" ? { group: group.trim() } : { [who]: String(id ?? 0) };
-  return { ...subject, model: model.trim(), format };
+  return { ...subject, model: model.trim(), format, ...(kib > 0 && { kib: String(kib) }) };
 }
 
 function AskForm({ asked, onAsk }: { readonly asked: Asked; readonly onAsk: (asked: Asked) => void }) {
@@ -96,6 +105,9 @@ function AskForm({ asked, onAsk }: { readonly asked: Asked; readonly onAsk: (ask
           <Form.Item name="format" label="接口">
             <Select options={ROUTE_FORMATS.map((format) => ({ value: format, label: FORMATS[format] }))} />
           </Form.Item>
+          <Form.Item name="kib" label="请求体大小（KiB）">
+            <NumberInput min={0} precision={0} style={{ width: "100%" }} />
+          </Form.Item>
         </div>
         <Button type="primary" htmlType="submit">
           解释
@@ -125,6 +137,7 @@ function reasonOf({ verdict, limit, rests, until }: RouteChannel): string {
     auto_disabled: "出错后自动停用，测试通过或手动启用后恢复",
     group: "渠道的分组里没有它",
     model: "渠道的模型和重定向里没有它",
+    rule: "按条件路由的规则排除了它",
   };
   return words[verdict] ?? "";
 }
@@ -174,9 +187,10 @@ function Keys({ channel }: { readonly channel: RouteChannel }) {
   );
 }
 
-function strategyText({ strategy, native_first }: RouteExplanation): string {
+function strategyText({ strategy, native_first, rule }: RouteExplanation): string {
   const label = `同优先级内${CHANNEL_STRATEGY_LABELS[strategy]}`;
-  return native_first ? `${label}，客户端自己的格式优先` : label;
+  const native = native_first ? "，客户端自己的格式优先" : "";
+  return label + native + (rule === "" ? "" : `，按规则“${rule}”`);
 }
 
 /** The channels of a group; `place` = which group of the token it is, from 0; undefined = there is one. */
@@ -244,9 +258,9 @@ function Channels({
 }
 
 function Answer({ asked }: { readonly asked: Asked }) {
-  const { who, id, group, model, format } = asked;
+  const { who, id, group, model, format, kib } = asked;
   const subject = who === "group" ? { group } : { [who]: id ?? 0 };
-  const found = useQuery(query(routeApi.explain, { query: { ...subject, model, format } }));
+  const found = useQuery(query(routeApi.explain, { query: { ...subject, model, format, kib } }));
   if (found.isError) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return null;
   const { data: first, further } = found.data;

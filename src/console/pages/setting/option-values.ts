@@ -44,6 +44,7 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   MfaRequiredFor: "whom",
   ChannelStrategy: "strategy",
   ChannelStrategyByGroup: "json",
+  RouteRules: "json",
   QuotaForNewUser: "quota",
   QuotaForInviter: "quota",
   QuotaForInvitee: "quota",

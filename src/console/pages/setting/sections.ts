@@ -176,6 +176,8 @@ const operation: readonly Section[] = [
         "延迟最低：按权重取两个，用较快的一个；成本最低：按模型价格乘渠道的成本倍率，相差 5% 以内的按权重分配。",
       ChannelStrategyByGroup: '个别分组另用的策略，例如 {"vip": "latency"}；取值 weight、latency、cost。',
       NativeFormatFirstEnabled: "不必转换格式的渠道先用，都不可用时再用其他渠道；优先级仍然在前。",
+      RouteRules:
+        '按顺序取第一条符合的规则，条件可写 models、groups、teams（团队 ID）、kib_over、kib_up_to（请求体 KiB），结果为 only 或 avoid（渠道 ID），例如 [{"name": "长文本", "models": ["claude-*"], "kib_over": 200, "only": [3, 7]}]。',
       DisplayInCurrencyEnabled: "关闭后控制台显示额度点数而不是美元。",
       DisplayTokenStatEnabled: "开启后客户端查到的是令牌的额度，不是账户的。",
       ApproximateTokenEnabled: "用字符数估算，省去分词的计算，预扣会不太准。",

@@ -30,6 +30,8 @@ export interface Caller {
   readonly userId: number;
   /** The account that pays: the person's, or that of the token's team (requirements O01). */
   readonly payerId: number;
+  /** The team that pays; absent = none does. */
+  readonly teamId?: number | undefined;
   readonly username: string;
   /** What the person reads, zh or en; "" = he chose none. */
   readonly language: string;
@@ -327,6 +329,7 @@ function callerOf(
     tokenName: row.name,
     userId: row.user_id,
     payerId: payerOf(row),
+    teamId: row.team_id ?? undefined,
     username: row.username,
     language: row.language,
     group,

@@ -40,6 +40,11 @@ export const localErrors = {
     ...localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
     isFinal: true,
   }),
+  /** For administrators: others are told that there is no channel. */
+  ruledOut: (rule: string, model: string): RelayFault => ({
+    ...localFault(503, "route_rule_empty", `路由规则“${rule}”没有给模型 ${model} 留下可用的渠道`),
+    isFinal: true,
+  }),
   modelLeftOut: (model: string, fault: RelayFault): RelayFault => ({
     ...fault,
     publicMessage: `请求未指定 model，按默认模型 ${model} 处理：${fault.publicMessage}。请在请求中指定 model`,

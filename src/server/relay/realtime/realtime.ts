@@ -280,7 +280,7 @@ async function connectIn(
   talk.caller = caller;
   const admission =
     caller.limits.length > 0 ? await admitTalk(services, talk, { caller, model, address }) : undefined;
-  const candidates = await findCandidates(services.ctx.candidates, caller, { model });
+  const candidates = await findCandidates(services.ctx, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
   const onUsed = admission === undefined ? {} : { onUsed: admission.spend };
   const bill = new RealtimeBill(tools, { caller, model, ...onUsed }, price);

@@ -2,6 +2,7 @@
 // no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
 import { ChannelStatus } from "#contract/channel.ts";
 import type { EndpointName } from "#contract/provider.ts";
+import type { RouteRule } from "#contract/route-rule.ts";
 import type { ChannelStrategy } from "#contract/strategy.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
@@ -10,6 +11,7 @@ import { KeptChoice } from "#server/channels/decision.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Run } from "#server/channels/pace.ts";
+import { allowedBy, ruleFor } from "#server/channels/route-rules.ts";
 import { createStrategy, strategyOf } from "#server/channels/strategy.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
@@ -22,16 +24,21 @@ import type { Queues, Ticket } from "./queues.ts";
 
 /** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
 export function findCandidates(
-  candidates: Pick<Candidates, "byId" | "find" | "pending">,
+  ctx: RouteTables,
   caller: Caller,
   asked: AskedModel,
 ): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
   const { model } = asked;
   if (caller.models?.has(model) === false) throw unserved(asked, localErrors.modelNotAllowed(model));
-  const { pending } = candidates;
+  const { pending } = ctx.candidates;
   return pending === undefined
-    ? servingNow(candidates, caller, asked)
-    : pending.then(() => servingNow(candidates, caller, asked));
+    ? servingNow(ctx, caller, asked)
+    : pending.then(() => servingNow(ctx, caller, asked));
+}
+
+interface RouteTables {
+  readonly candidates: Pick<Candidates, "byId" | "find" | "pending">;
+  readonly options: Pick<Context["options"], "get">;
 }
 
 /** The request with the most output that a rule of its channels may ask for: what is set aside follows (requirements C35). */
@@ -44,7 +51,9 @@ export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingR
   return most === maxTokens ? incoming : { ...incoming, maxTokens: most };
 }
 
-type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
+/** The body is what rules go by; a conversation in real time has none. */
+type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault"> &
+  Partial<Pick<IncomingRequest, "body" | "form">>;
 
 /** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
 function unserved(
@@ -56,7 +65,7 @@ function unserved(
 }
 
 function servingNow(
-  candidates: Pick<Candidates, "byId" | "find">,
+  { candidates, options }: RouteTables,
   caller: Caller,
   asked: AskedModel,
 ): readonly LiveChannel[] {
@@ -64,7 +73,25 @@ function servingNow(
   if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
   const found = candidates.find(caller.group, model);
   if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
-  return found;
+  const rules = options.get("RouteRules");
+  return rules.length === 0 ? found : ruled(rules, found, caller, asked);
+}
+
+/** What the operator's rules leave of the channels. Throws: LocalError with the rule's name for administrators (requirements C44). */
+function ruled(
+  rules: readonly RouteRule[],
+  found: readonly LiveChannel[],
+  { group, teamId = 0, isAdmin }: Caller,
+  asked: AskedModel,
+): readonly LiveChannel[] {
+  const { model } = asked;
+  const bytes = (asked.form ?? asked.body)?.bytes.length ?? 0;
+  const rule = ruleFor(rules, { model, group, teamId, bytes });
+  if (rule === undefined) return found;
+  const left = allowedBy(rule, found);
+  if (left.length > 0) return left;
+  const fault = isAdmin ? localErrors.ruledOut(rule.name, model) : localErrors.noChannel(group, model);
+  throw unserved(asked, fault, Exhausted);
 }
 
 function pinned(channel: LiveChannel | undefined, caller: Caller, model: string): LiveChannel {
@@ -326,8 +353,7 @@ export class NextChannel {
       return only;
     }
     const { conversation } = this.#wanted;
-    const strategy = this.#strategy;
-    const random = Math.random();
+    const [strategy, random] = [this.#strategy, Math.random()];
     this.#kept ??= new KeptChoice();
     return this.#kept.choose(serving, { tried: this.#tried, full, random, conversation, isOpen, strategy });
   }
