@@ -1,8 +1,8 @@
-// The columns of the tables of statements, payouts and invoices, kept equal to the store's types by the compiler.
+// The columns of the tables of statements, payouts, invoices and reminders, kept equal to the store's types by the compiler.
 import type { Tables } from "#server/store/tables.ts";
 
 type Columns = {
-  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles"]: {
+  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };
@@ -48,5 +48,6 @@ export const bookColumns: Columns = {
     decided_at: true,
     reverse_asked_at: true,
   },
+  plan_reminders: { period_id: true, days: true, sent_at: true },
   invoice_profiles: { user_id: true, profile_sealed: true, updated_at: true },
 };

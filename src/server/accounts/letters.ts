@@ -109,6 +109,21 @@ export function securityLetter(
   };
 }
 
+/** A plan ends soon and nothing follows it (requirements Y66). `endsAt` is Beijing time. */
+export function planLetter(
+  system: string,
+  ending: { plan: string; days: number; endsAt: string; url: string },
+): LetterText {
+  const { plan, days, endsAt, url } = ending;
+  return {
+    subject: `${system} 套餐“${plan}”还有 ${days} 天到期`,
+    paragraphs: [
+      `您好，您的套餐“${escapeHtml(plan)}”将于 ${endsAt}（北京时间）到期，还有 ${days} 天。`,
+      `提前续订会从到期时刻接着算，不会损失时间：${linkTo(url, url)}`,
+    ],
+  };
+}
+
 /** An invoice was issued, refused or reversed (requirements Y62). */
 export function invoiceLetter(
   system: string,

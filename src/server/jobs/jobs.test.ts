@@ -95,6 +95,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "model-endings",
       "team-wallets",
       "statements",
+      "plan-reminders",
     ];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
     expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);

@@ -15,6 +15,7 @@ import { modelEndings } from "./model-endings.ts";
 import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
 import { paymentBodies, paymentComparison, paymentQuestions } from "./payments.ts";
+import { planReminders } from "./plan-reminders.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 import { statements } from "./statements.ts";
@@ -43,6 +44,7 @@ export const jobs: readonly Job[] = [
   modelEndings,
   teamWallets,
   statements,
+  planReminders,
   optimize,
 ];
 

@@ -49,8 +49,17 @@ export interface PlanPeriodsTable {
   windows: string;
 }
 
+/** The reminder of a period's end that was sent last. */
+export interface PlanRemindersTable {
+  period_id: number;
+  /** Before the end. */
+  days: number;
+  sent_at: number;
+}
+
 export interface PlanTables {
   plans: PlansTable;
   plan_versions: PlanVersionsTable;
   plan_periods: PlanPeriodsTable;
+  plan_reminders: PlanRemindersTable;
 }

@@ -35,6 +35,7 @@ import { factorResets } from "./0033-factor-resets.ts";
 import { invoices } from "./0037-invoices.ts";
 import { callCosts } from "./0034-call-costs.ts";
 import { modelNotices } from "./0035-model-notices.ts";
+import { planReminders } from "./0038-plan-reminders.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { modelLists } from "./0041-model-lists.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
@@ -84,4 +85,5 @@ export const MIGRATIONS: readonly Migration[] = [
   callCosts,
   modelNotices,
   modelLists,
+  planReminders,
 ];
