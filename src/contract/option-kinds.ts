@@ -40,6 +40,12 @@ export const graceDays = number(
   (value) => Number.isInteger(value) && value >= 0 && value <= 365,
 );
 
+/** How long a plan that has ended goes on lending its group. */
+export const lendingDays = number(
+  "须为 0 到 3 的整数",
+  (value) => Number.isInteger(value) && value >= 0 && value <= 3,
+);
+
 /** One line: it may stand in a mail's head, a title or an address. */
 export const text = z
   .string()

@@ -224,6 +224,7 @@ describe("every option", () => {
     PayCommissionPercent: "src/server/payments/plans.test.ts",
     PlanCommissionPercent: "src/server/payments/plans.test.ts",
     CommissionHoldDays: "src/server/api/payouts.test.ts",
+    PlanGraceDays: "src/server/payments/plans.test.ts",
     PasswordRegisterEnabled: "src/server/api/register.test.ts",
     RegisterEnabled: "src/server/api/register.test.ts",
     InvitationRequiredEnabled: "src/server/api/invitations.test.ts",

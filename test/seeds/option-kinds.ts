@@ -33,6 +33,7 @@ export const KINDS = {
   whom: { good: ["none", "staff", "all"], bad: ["", "root", "Staff"] },
   percent: { good: ["0", "10", "100"], bad: ["-1", "101", "1.5", ""] },
   days: { good: ["0", "14", "365"], bad: ["-1", "366", "1.5", ""] },
+  fewDays: { good: ["0", "1", "3"], bad: ["-1", "4", "1.5", ""] },
   origins: {
     good: ["", "https://a.example.com", "https://a.example.com,http://localhost:5173"],
     bad: ["https://a.example.com/", "a.example.com", "javascript:alert(1)", "https://a.example.com,"],
@@ -118,6 +119,7 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   PayCommissionPercent: "percent",
   PlanCommissionPercent: "percent",
   CommissionHoldDays: "days",
+  PlanGraceDays: "fewDays",
   Notice: "html",
   SystemName: "text",
   Logo: "link",
@@ -204,6 +206,7 @@ export const DEFAULTS: Partial<Record<OptionKey, string>> = {
   PayCommissionPercent: "5",
   PlanCommissionPercent: "0",
   CommissionHoldDays: "7",
+  PlanGraceDays: "0",
   RetryTimes: "0",
   ChannelQueueSeconds: "5",
   SessionAffinityEnabled: "true",

@@ -1,7 +1,9 @@
 // What holds for the calls of a token: the plans of who pays, the group that one of them may lend, and the limits there.
 import { type GroupTables, groupsOf, mayUseGroup } from "#contract/group.ts";
 import type { PlanTerms } from "#contract/plan-terms.ts";
+import { DAY_SEC } from "#server/money/plan-times.ts";
 import { NEVER } from "#server/money/windows.ts";
+import type { Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
 import { findCallerLimits, type Limited, type LimitRow } from "#server/store/limits.ts";
 import { findLivePeriods, type PlanPeriodRow } from "#server/store/plans.ts";
@@ -34,16 +36,24 @@ export type ScopeOwner = Pick<
   "id" | "user_id" | "wallet_id" | "project_id" | "group" | "wallet_group" | "seat_id" | "groups"
 >;
 
+export interface ScopeMoment {
+  readonly nowSec: number;
+  /** How long a plan that has ended goes on lending its group. */
+  readonly graceSec: number;
+  readonly tables: GroupTables;
+}
+
 export async function readScope(
   db: Db,
   row: ScopeOwner,
-  { nowSec, tables }: { readonly nowSec: number; readonly tables: GroupTables },
+  { nowSec, graceSec, tables }: ScopeMoment,
 ): Promise<Scope> {
-  const periods = await findLivePeriods(db, payerOf(row), nowSec);
-  const plans = periods.filter((period) => period.starts_at <= nowSec).map(planOf);
-  const changes = periods.map((period) => (period.starts_at > nowSec ? period.starts_at : period.ends_at));
+  // Those too that have ended a moment ago.
+  const periods = await findLivePeriods(db, payerOf(row), nowSec - graceSec);
+  const plans = periods.filter((period) => period.starts_at <= nowSec && period.ends_at > nowSec).map(planOf);
+  const changes = periods.map((period) => nextChange(period, { nowSec, graceSec }));
   // Of several plans that lend a group the dearest one's (requirements Y51).
-  const lending = plans.filter(({ terms }) => terms.lent_group !== "");
+  const lending = lendersOf(periods, nowSec).map(planOf);
   const dearest = lending.toSorted((a, b) => b.terms.price_minor - a.terms.price_minor)[0];
   const own = [groupOf(row), ...lending.map(({ terms }) => terms.lent_group)];
   const names =
@@ -54,6 +64,35 @@ export async function readScope(
   for (const group of names)
     groups.push({ group, limits: await findCallerLimits(db, limitedBy(row, group)) });
   return { plans, groups, until: Math.min(NEVER, ...changes) };
+}
+
+/** How long a plan that has ended goes on lending its group, as the operator set it. Unit: seconds. */
+export function planGraceSec(options: Pick<Options, "get">): number {
+  return options.get("PlanGraceDays") * DAY_SEC;
+}
+
+/** When something of a period changes next. */
+function nextChange(
+  { starts_at, ends_at }: PlanPeriodRow,
+  { nowSec, graceSec }: Pick<ScopeMoment, "nowSec" | "graceSec">,
+): number {
+  if (starts_at > nowSec) return starts_at;
+  return ends_at > nowSec ? ends_at : ends_at + graceSec;
+}
+
+/**
+ * Which periods lend their group: those that run; where none of them does, those that have ended within the days of grace (requirements
+ * Y67). Pure.
+ */
+export function lendersOf(periods: readonly PlanPeriodRow[], nowSec: number): readonly PlanPeriodRow[] {
+  const lenders = periods.filter(({ starts_at, terms }) => starts_at <= nowSec && lentBy(terms) !== "");
+  const running = lenders.filter(({ ends_at }) => ends_at > nowSec);
+  return running.length > 0 ? running : lenders;
+}
+
+function lentBy(terms: string): string {
+  // Written from checked terms alone.
+  return (JSON.parse(terms) as PlanTerms).lent_group;
 }
 
 function planOf({ id, terms }: PlanPeriodRow): CallerPlan {

@@ -11,7 +11,7 @@ import {
 } from "#contract/route.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
-import { readScope, type Scope } from "#server/accounts/caller-scope.ts";
+import { planGraceSec, readScope, type Scope } from "#server/accounts/caller-scope.ts";
 import { modelList } from "#server/accounts/model-list.ts";
 import { readDecision } from "#server/channels/decision.ts";
 import { explainKey, explainRoute } from "#server/channels/explain.ts";
@@ -83,7 +83,7 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
     ratios: options.get("GroupRatio"),
     otherName: renamedGroups.otherName,
   };
-  const now = { nowSec: clock.seconds(), tables };
+  const now = { nowSec: clock.seconds(), graceSec: planGraceSec(options), tables };
   if (tokenId > 0) {
     const row = await findKeyOwner(ctx.db, tokenId);
     if (row === undefined) throw faults.notFound("找不到该令牌");

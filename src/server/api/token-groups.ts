@@ -1,5 +1,6 @@
 // Which groups a token may try (requirements K15): those of the account that pays, and those that the operator opens to all.
 import { mayUseGroup } from "#contract/group.ts";
+import { lendersOf, planGraceSec } from "#server/accounts/caller-scope.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { termsOf } from "#server/money/plan-row-codec.ts";
@@ -33,12 +34,10 @@ export async function refuseGroups(
 }
 
 /** Of a user, or of the wallet of a team; with those that its plans lend now. */
-async function ownGroups({ db, clock }: Parts, payerId: number): Promise<string[]> {
+async function ownGroups({ db, clock, options }: Parts, payerId: number): Promise<string[]> {
   const nowSec = clock.seconds();
-  const periods = await findLivePeriods(db, payerId, nowSec);
-  const lent = periods
-    .filter((period) => period.starts_at <= nowSec)
-    .map(({ terms }) => termsOf(terms).lent_group);
+  const periods = await findLivePeriods(db, payerId, nowSec - planGraceSec(options));
+  const lent = lendersOf(periods, nowSec).map(({ terms }) => termsOf(terms).lent_group);
   return [(await groupOfAccount(db, payerId)) || "default", ...lent.filter((name) => name !== "")];
 }
 

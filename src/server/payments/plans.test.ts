@@ -180,6 +180,32 @@ describe.each(databases)("plans on $name", (database) => {
     expect(lastKey()).toBe("Bearer k-own");
   });
 
+  test("that have ended lend their group for the days of grace, and the wallet pays", async () => {
+    const plan = await make({ lent_group: "vip", groups: ["vip"] });
+    const user = await world.buyer();
+    const { key } = await seedToken(world.app.ctx, user.id);
+    const lastKey = () => upstream.journal.at(-1)?.headers.authorization;
+    await buy(user, plan);
+    await world.app.ctx.options.set("PlanGraceDays", "2");
+    world.clock.advance(30 * DAY_SEC * 1_000);
+    expect(await called(user, key)).toMatchObject({ plan_quota: 0 });
+    expect(lastKey()).toBe("Bearer k-lent");
+    expect((await shop(user)).periods[0].state).toBe("over");
+    world.clock.advance(2 * DAY_SEC * 1_000);
+    expect(await called(user, key)).toMatchObject({ plan_quota: 0 });
+    expect(lastKey()).toBe("Bearer k-own");
+    // What was paid back lends nothing from that moment on.
+    const { order_no } = await buy(user, plan);
+    expect(lastKey()).toBe("Bearer k-own");
+    await called(user, key);
+    expect(lastKey()).toBe("Bearer k-lent");
+    const refund = { amount: null, reason: "asked" };
+    await world.app.call(asRoot, "POST", `/api/payment/manage/${order_no}/refund`, refund);
+    await called(user, key);
+    expect(lastKey()).toBe("Bearer k-own");
+    await world.app.ctx.options.set("PlanGraceDays", "0");
+  });
+
   test("are renewed and upgraded; a changed version is sold from then on, and bought ones stay", async () => {
     const plan = await make({ windows: [], purchase_limit: 2 });
     const user = await world.buyer();

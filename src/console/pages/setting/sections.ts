@@ -159,6 +159,7 @@ const operation: readonly Section[] = [
       PlanCommissionPercent: "邀请的用户购买套餐时，邀请人得到套餐价格的这一比例；退款时按比例收回。",
       CommissionHoldDays:
         "在线付款带来的返现满这些天后才可提现，其间退款从中收回；0 为不冻结。兑换码的返现不冻结。",
+      PlanGraceDays: "套餐到期而没有续订时，出借的分组再保留这些天，调用由余额支付；0 到 3，0 为到期即止。",
       ChatLink: "聊天页内嵌的网页；不会把令牌交给它。",
       PricingLink: "价格页内嵌的网页。",
       DocsLink: "文档页内嵌的网页。",

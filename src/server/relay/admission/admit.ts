@@ -4,7 +4,7 @@
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
 import { parseCredential } from "#server/accounts/actors.ts";
-import { type CallerPlan, payerOf, readScope } from "#server/accounts/caller-scope.ts";
+import { type CallerPlan, payerOf, planGraceSec, readScope } from "#server/accounts/caller-scope.ts";
 import { isUnboundRow } from "#server/accounts/may.ts";
 import { type ModelList, modelList } from "#server/accounts/model-list.ts";
 import { isInRanges } from "#server/address.ts";
@@ -296,7 +296,9 @@ async function readEntry(
     ratios: options.get("GroupRatio"),
     otherName: renamedGroups.otherName,
   };
-  const { until, groups, plans } = await readScope(db, found.row, { nowSec: clock.seconds(), tables });
+  const graceSec = planGraceSec(options);
+  const moment = { nowSec: clock.seconds(), graceSec, tables };
+  const { until, groups, plans } = await readScope(db, found.row, moment);
   const members: Caller[] = [];
   for (const { group, limits } of groups) members.push(callerOf(found.row, { pin, plans, group, limits }));
   const [first, ...fallbacks] = members;
