@@ -113,3 +113,43 @@ describe("a file", () => {
     await context.close();
   });
 });
+
+describe("what is done to many rows (requirements B11)", () => {
+  it("tells of each that failed why, leaves it chosen, and is written down row by row", async () => {
+    const { page, context, complaints } = await world.visit("root");
+    await page.goto("/user");
+    await expect.poll(() => rowsOf(page).count()).toBe(3);
+    await page.getByLabel("选择本页全部").check();
+    const bar = page.getByRole("toolbar", { name: "批量操作" });
+    await bar.getByText("已选择 3 项").waitFor();
+    await bar.getByRole("button", { name: "禁 用" }).click();
+    const dialog = page.getByRole("dialog", { name: "禁用成功 2 个，失败 1 个用户" });
+    await dialog.getByText("root：不能对超级管理员执行该操作").waitFor();
+    await screenshots(page, "bulk-failed");
+    await dialog.getByRole("button", { name: "知道了" }).click();
+    await bar.getByText("已选择 1 项").waitFor();
+    await expect.poll(() => page.getByText("已封禁").count()).toBe(2);
+    const trail = await manage(world.server.url, "GET", "/api/audit/?action=user.disable");
+    expect(trail).toMatchObject([{ target: "2" }, { target: "3" }]);
+    for (const username of ["lihua", "wangfang"])
+      await manage(world.server.url, "POST", "/api/user/manage", { username, action: "enable" });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("deletes after the word was typed", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/redemption?keyword=十月活动");
+    await expect.poll(() => rowsOf(page).count()).toBe(3);
+    for (const id of [1, 2]) await page.getByLabel(`选择第 ${id} 号`).check();
+    const bar = page.getByRole("toolbar", { name: "批量操作" });
+    await bar.getByRole("button", { name: "删 除" }).click();
+    const dialog = page.getByRole("dialog", { name: "删除 2 个兑换码？" });
+    await dialog.getByText("十月活动 #2、十月活动 #1").waitFor();
+    await dialog.getByRole("textbox").fill("删除");
+    await dialog.getByRole("button", { name: "确认删除" }).click();
+    await page.getByText("已删除 2 个兑换码").waitFor();
+    await expect.poll(() => rowsOf(page).count()).toBe(1);
+    await context.close();
+  });
+});

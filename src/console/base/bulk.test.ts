@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { runAll, tellBulk } from "./bulk.ts";
+import { bulkText, runAll } from "./bulk.ts";
 import { ApiFault, bindSignedOut } from "./faults.ts";
-import { takeToasts } from "./toast.ts";
 
 describe("acting on many rows", () => {
   test("goes in order, one at a time, and counts", async () => {
@@ -19,7 +18,7 @@ describe("acting on many rows", () => {
       [1, 2, 3],
       [0, 1, 2],
     ]);
-    expect(result).toEqual({ done: 2, failed: 1, reason: "不行" });
+    expect(result).toEqual({ done: 2, failures: [{ item: 2, reason: "不行" }] });
   });
 
   test("ends with the session", async () => {
@@ -27,19 +26,15 @@ describe("acting on many rows", () => {
     bindSignedOut(() => {
       ended += 1;
     });
-    const result = await runAll([1, 2, 3], async (item) => {
+    const { done, failures } = await runAll([1, 2, 3], async (item) => {
       if (item === 2) throw new ApiFault("signed-out", "", { status: 401 });
     });
-    expect([ended, result.done, result.failed]).toEqual([1, 1, 2]);
+    expect([ended, done, failures.map(({ item }) => item)]).toEqual([1, 1, [2, 3]]);
   });
 
-  test("tells the number, and the reason of the first failure", () => {
-    takeToasts();
-    tellBulk("删除", "渠道", { done: 3, failed: 0, reason: "" });
-    tellBulk("启用", "渠道", { done: 1, failed: 2, reason: "不行" });
-    expect(takeToasts().map(({ kind, text }) => `${kind} ${text}`)).toEqual([
-      "success 已删除 3 个渠道",
-      "error 启用成功 1 个，失败 2 个渠道：不行",
-    ]);
+  test("tells the numbers", () => {
+    const failures = [1, 2].map((item) => ({ item, reason: "不行" }));
+    expect(bulkText("删除", "渠道", { done: 3, failures: [] })).toBe("已删除 3 个渠道");
+    expect(bulkText("启用", "渠道", { done: 1, failures })).toBe("启用成功 1 个，失败 2 个渠道");
   });
 });

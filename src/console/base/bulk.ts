@@ -1,13 +1,17 @@
 // One call after the other over many rows: goes on after a refusal, ends when the session does. Knows no resource.
-import { ApiFault, faultText, handleFault } from "./faults.ts";
+import { ApiFault, faultText, handleFault, messages } from "./faults.ts";
 import { inSentence } from "./language.ts";
-import { toast } from "./toast.ts";
 
-export interface BulkResult {
-  readonly done: number;
-  readonly failed: number;
-  /** The first refusal, as a sentence. */
+/** An item that was refused, or that nobody got to because the session ended. */
+export interface BulkFailure<T> {
+  readonly item: T;
+  /** A sentence. */
   readonly reason: string;
+}
+
+export interface BulkResult<T> {
+  readonly done: number;
+  readonly failures: readonly BulkFailure<T>[];
 }
 
 /** Acts on every item in order and counts. `onStep` gets the number of items done. */
@@ -15,9 +19,9 @@ export async function runAll<T>(
   items: readonly T[],
   act: (item: T) => Promise<unknown>,
   onStep: (behind: number) => void = () => undefined,
-): Promise<BulkResult> {
+): Promise<BulkResult<T>> {
   let done = 0;
-  let reason = "";
+  const failures: BulkFailure<T>[] = [];
   for (const [index, item] of items.entries()) {
     onStep(index);
     try {
@@ -26,16 +30,19 @@ export async function runAll<T>(
     } catch (error) {
       if (error instanceof ApiFault && error.kind === "signed-out") {
         handleFault(error);
+        failures.push(...items.slice(index).map((left) => ({ item: left, reason: messages.expired })));
         break;
       }
-      reason ||= faultText(error);
+      failures.push({ item, reason: faultText(error) });
     }
   }
-  return { done, failed: items.length - done, reason };
+  return { done, failures };
 }
 
-/** Tells how it went: `已删除 3 个渠道`, or how many failed and why. */
-export function tellBulk(verb: string, noun: string, { done, failed, reason }: BulkResult): void {
-  if (failed === 0) toast.success(`已${verb} ${done} 个${inSentence(noun)}`);
-  else toast.error(`${verb}成功 ${done} 个，失败 ${failed} 个${inSentence(noun)}：${reason}`);
+/** How it went in numbers: `已删除 3 个渠道`, or how many failed. */
+export function bulkText<T>(verb: string, noun: string, { done, failures }: BulkResult<T>): string {
+  const failed = failures.length;
+  return failed === 0
+    ? `已${verb} ${done} 个${inSentence(noun)}`
+    : `${verb}成功 ${done} 个，失败 ${failed} 个${inSentence(noun)}`;
 }

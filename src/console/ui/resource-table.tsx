@@ -103,8 +103,8 @@ export interface ResourceTableProps<Row extends { readonly id: number }>
   readonly empty: { readonly text: string; readonly action?: ReactNode };
   /** Buttons under the table. */
   readonly footer?: ReactNode;
-  /** Buttons for the chosen rows of this page; present = rows can be chosen. `clear` ends the choice. */
-  readonly bulk?: (rows: readonly Row[], clear: () => void) => ReactNode;
+  /** Buttons for the chosen rows of this page; present = rows can be chosen. `onDone` leaves only these rows chosen. */
+  readonly bulk?: (rows: readonly Row[], onDone: (left: readonly Row[]) => void) => ReactNode;
 }
 
 function FileButton<Row extends { readonly id: number }>({
@@ -194,7 +194,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
       </TableFooter>
       {props.bulk === undefined || chosen.length === 0 ? null : (
         <BulkBar count={chosen.length} onClear={() => choose([])}>
-          {props.bulk(chosen, () => choose([]))}
+          {props.bulk(chosen, (left) => choose(left.map(({ id }) => id)))}
         </BulkBar>
       )}
     </section>

@@ -168,10 +168,16 @@ export function ChannelKeysPage() {
           const ids = keys.map((key) => key.id);
           return (
             <>
-              <Button size="small" onClick={() => void setStatus(ids, ChannelStatus.enabled).then(clear)}>
+              <Button
+                size="small"
+                onClick={() => void setStatus(ids, ChannelStatus.enabled).then(() => clear([]))}
+              >
                 启用
               </Button>
-              <Button size="small" onClick={() => void setStatus(ids, ChannelStatus.disabled).then(clear)}>
+              <Button
+                size="small"
+                onClick={() => void setStatus(ids, ChannelStatus.disabled).then(() => clear([]))}
+              >
                 禁用
               </Button>
               <Button size="small" danger onClick={() => removeKeys(ids)}>

@@ -14,7 +14,7 @@ import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx"
 import { AddLink, copyAction, deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
-import { BulkActions } from "./bulk.tsx";
+import { ChannelBulk } from "./bulk.tsx";
 import { ChannelState, channelColumns, KeysLink, ModelsLink } from "./columns.tsx";
 import { CHANNEL_FILE, CHANNEL_FILTERS } from "./filters.ts";
 import { ChannelFooter } from "./footer.tsx";
@@ -73,8 +73,8 @@ export function ChannelListPage() {
   const mayWrite = useMay("channel.write");
   const mayTest = useMay("channel.test");
   const mayDelete = useMay("channel.delete");
-  const bulk = (channels: readonly Channel[], clear: () => void) => (
-    <BulkActions channels={channels} test={test} onDone={clear} />
+  const bulk = (channels: readonly Channel[], onDone: (left: readonly Channel[]) => void) => (
+    <ChannelBulk channels={channels} test={test} onDone={onDone} />
   );
   return (
     <Page title="管理渠道" lead="渠道是上游账户。请求按优先级选择渠道，同级按权重分流。" extra={extra}>
@@ -104,7 +104,7 @@ export function ChannelListPage() {
         cardFacts={["group", "type", "response_time", "balance", "priority", "weight"]}
         empty={emptyOf(filters, { text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: add })}
         footer={<ChannelFooter />}
-        {...(mayWrite && mayTest && mayDelete ? { bulk } : {})}
+        {...(mayWrite || mayTest || mayDelete ? { bulk } : {})}
       />
     </Page>
   );

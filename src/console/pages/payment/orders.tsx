@@ -2,8 +2,10 @@
 
 import { FileSearchOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
-import { query } from "#console/base/call.ts";
+import { call, query } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
+import { useMay } from "#console/base/session.ts";
+import { BulkActions } from "#console/ui/bulk-actions.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
@@ -57,6 +59,20 @@ export function Orders({ name, isInReview }: { readonly name: string; readonly i
   const instances = useQuery({ ...query(paymentAdminApi.instances, {}), meta: { silent: true } });
   const fields = orderFilters(instances.data ?? []);
   const filters = useAddressFilters(fields);
+  const mayAsk = useMay("money.adjust");
+  const bulk = (orders: readonly AdminOrder[], onDone: (left: readonly AdminOrder[]) => void) => (
+    <BulkActions<AdminOrder>
+      rows={orders}
+      noun="订单"
+      nameOf={({ order_no }) => order_no}
+      lists={[paymentAdminApi.list]}
+      onDone={onDone}
+      // Each is asked about by itself, and written down; what the provider says is what counts.
+      acts={[
+        { verb: "查单", act: ({ order_no: no }) => call(paymentAdminApi.ask, { params: { no }, body: {} }) },
+      ]}
+    />
+  );
   const filter = { ...filters.filter, review: isInReview };
   const actions = (row: AdminOrder): RowAction[] => [
     {
@@ -76,6 +92,7 @@ export function Orders({ name, isInReview }: { readonly name: string; readonly i
       file={{ name: isInReview ? "待处理订单" : "订单", columns: ORDER_FILE, block: blocksOf(API, filter) }}
       columns={columns}
       actions={actions}
+      {...(mayAsk ? { bulk } : {})}
       actionsWidth={80}
       cardTitle={(row) => moneyText(row.amount_minor, row.currency)}
       cardState={(row) => <State row={row} />}

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
+import { useMay } from "#console/base/session.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
@@ -14,6 +15,7 @@ import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { type Redemption, RedemptionStatus, redemptionApi } from "#contract/redemption.ts";
+import { CodeBulk } from "./bulk.tsx";
 import { CODE_FILE, CODE_FILTERS, CODE_STATES } from "./filters.ts";
 
 const LISTS = [redemptionApi.list, redemptionApi.search] as const;
@@ -91,6 +93,11 @@ export function RedemptionListPage() {
   const actions = useRedemptionActions();
   const filters = useAddressFilters(CODE_FILTERS);
   const [refused, setRefused] = useState<SearchDraft>();
+  const mayWrite = useMay("redemption.write");
+  const mayDelete = useMay("redemption.delete");
+  const bulk = (codes: readonly Redemption[], onDone: (left: readonly Redemption[]) => void) => (
+    <CodeBulk codes={codes} onDone={onDone} />
+  );
   return (
     <Page title="管理兑换码" lead="兑换码由管理员成批生成，用户在充值页面兑换成额度。" extra={add}>
       <ResourceTable<Redemption>
@@ -105,6 +112,7 @@ export function RedemptionListPage() {
         file={{ name: "兑换码", columns: CODE_FILE, block: blocksOf(redemptionApi, filters.filter) }}
         columns={columns}
         actions={actions}
+        {...(mayWrite || mayDelete ? { bulk } : {})}
         actionsWidth={216}
         lead={(row) => <CopyCode redemption={row} onRefused={(text) => setRefused({ text })} />}
         cardTitle={(row) => <Name row={row} />}

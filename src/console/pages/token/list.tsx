@@ -21,6 +21,7 @@ import { withParams } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
+import { TokenBulk } from "./bulk.tsx";
 import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
 import { TOKEN_FILE, TOKEN_FILTERS } from "./filters.ts";
 import { RotateDialog } from "./rotate.tsx";
@@ -168,6 +169,7 @@ export function TokenListPage() {
         file={{ name: "令牌", columns: TOKEN_FILE, block: blocksOf(tokenApi, filter) }}
         columns={columns}
         actions={actions}
+        bulk={(tokens, onDone) => <TokenBulk tokens={tokens} onDone={onDone} />}
         actionsWidth={wide(326, 357)}
         lead={(token) =>
           token.holder !== "" && token.holder !== user?.username ? null : (

@@ -21,6 +21,7 @@ import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
+import { UserBulk } from "./bulk.tsx";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
 import { USER_FILE, USER_FILTERS } from "./filters.ts";
 import { isOwed, isProtected, isWithdrawable, mayEdit } from "./values.ts";
@@ -160,6 +161,11 @@ export function UserListPage() {
   const [doomed, setDoomed] = useState<User>();
   const [paid, setPaid] = useState<User>();
   const actions = useActions({ setEnabled, setPaid, setDoomed });
+  const mayDisable = useMay("user.disable");
+  const mayDelete = useMay("user.delete");
+  const bulk = (users: readonly User[], onDone: (left: readonly User[]) => void) => (
+    <UserBulk users={users} onDone={onDone} />
+  );
   const heads = (
     <>
       {useMay("service.read") ? <LinkButton to="/service-account">服务账户</LinkButton> : null}
@@ -182,6 +188,7 @@ export function UserListPage() {
         file={{ name: "用户", columns: USER_FILE, block: blocksOf(userAdminApi, filters.filter) }}
         columns={userColumns}
         actions={actions}
+        {...(mayDisable || mayDelete ? { bulk } : {})}
         actionsWidth={wide(302, 362)}
         cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
