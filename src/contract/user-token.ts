@@ -1,6 +1,7 @@
 // Tokens of a user of lower rank, for administrators: listed, made and limited. A key is in the answer that makes it, and nowhere else.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { UsableGroup } from "./group.ts";
 import { Limit, TokenLimits } from "./limit.ts";
 import { Token, TokenDraft } from "./token.ts";
 import { IdParams, ListBeside, ListQuery, rowsOf } from "./wire.ts";
@@ -9,6 +10,15 @@ import { IdParams, ListBeside, ListQuery, rowsOf } from "./wire.ts";
 const Params = z.object({ ...IdParams.shape, token: IdParams.shape.id });
 
 export const userTokenApi = {
+  groups: endpoint({
+    method: "GET",
+    path: "/api/user/:id/groups",
+    level: "admin",
+    permission: "user.read",
+    summary: "一个用户可以为令牌选择的分组及其倍率",
+    params: IdParams,
+    data: z.record(z.string(), UsableGroup),
+  }),
   list: endpoint({
     method: "GET",
     path: "/api/user/:id/token/",

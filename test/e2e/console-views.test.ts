@@ -119,10 +119,10 @@ describe("what is done to many rows (requirements B11)", () => {
     const { page, context, complaints } = await world.visit("root");
     await page.goto("/user");
     await expect.poll(() => rowsOf(page).count()).toBe(3);
-    await page.getByLabel("选择本页全部").check();
+    await page.getByRole("checkbox", { name: "选择本页全部" }).first().check();
     const bar = page.getByRole("toolbar", { name: "批量操作" });
     await bar.getByText("已选择 3 项").waitFor();
-    await bar.getByRole("button", { name: "禁 用" }).click();
+    await bar.getByRole("button", { name: "禁用", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "禁用成功 2 个，失败 1 个用户" });
     await dialog.getByText("root：不能对超级管理员执行该操作").waitFor();
     await screenshots(page, "bulk-failed");
@@ -141,9 +141,9 @@ describe("what is done to many rows (requirements B11)", () => {
     const { page, context } = await world.visit("root");
     await page.goto("/redemption?keyword=十月活动");
     await expect.poll(() => rowsOf(page).count()).toBe(3);
-    for (const id of [1, 2]) await page.getByLabel(`选择第 ${id} 号`).check();
+    for (const id of [1, 2]) await page.getByRole("checkbox", { name: `选择第 ${id} 号` }).check();
     const bar = page.getByRole("toolbar", { name: "批量操作" });
-    await bar.getByRole("button", { name: "删 除" }).click();
+    await bar.getByRole("button", { name: "删除", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "删除 2 个兑换码？" });
     await dialog.getByText("十月活动 #2、十月活动 #1").waitFor();
     await dialog.getByRole("textbox").fill("删除");

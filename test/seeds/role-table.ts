@@ -152,6 +152,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/payment/manage/:no/decide
     POST /api/payment/manage/:no/refund
     POST /api/token/find
+    GET /api/user/:id/groups
     GET /api/user/:id/token
     POST /api/user/:id/token
     GET /api/user/:id/token/:token/limit

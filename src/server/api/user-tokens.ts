@@ -13,12 +13,17 @@ import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { limitsOfToken, setLimitsOfToken } from "./limits.ts";
 import { sortedPage } from "./page.ts";
-import { refuseGroups } from "./token-groups.ts";
+import { openGroups, refuseGroups } from "./token-groups.ts";
 import { newRow, present, setQuota } from "./token-rows.ts";
 import { DOWNWARDS } from "./tokens.ts";
 import { subject } from "./user-admin.ts";
 
 export const userToken: Handlers<{ userToken: typeof userTokenApi }>["userToken"] = {
+  async groups(ctx, { actor, params }) {
+    const owner = subject(actor, await findUserById(ctx.db, params.id));
+    return openGroups(ctx, owner.id);
+  },
+
   async list(ctx, { actor, params, query }) {
     const owner = subject(actor, await findUserById(ctx.db, params.id));
     const filter = { userId: owner.id };

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { csvText, downloadText } from "#console/base/download.ts";
 import { formatCount } from "#console/base/format.ts";
-import { isRoot, useUser } from "#console/base/session.ts";
+import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { ChannelStatus, channelApi } from "#contract/channel.ts";
@@ -93,6 +93,8 @@ export interface KeyFooterProps {
 
 export function KeyFooter({ id, head }: KeyFooterProps) {
   const user = useUser();
+  const mayTest = useMay("channel.test");
+  const mayDelete = useMay("channel.delete");
   const [isRemoving, setRemoving] = useState(false);
   const test = useCall(channelKeyApi.testAll, {
     invalidates: [channelKeyApi.list],
@@ -111,16 +113,18 @@ export function KeyFooter({ id, head }: KeyFooterProps) {
   );
   return (
     <>
-      {button("测试全部密钥", "all")}
-      {button("测试停用的密钥", "disabled")}
-      <Button
-        danger
-        icon={<DeleteOutlined aria-hidden="true" />}
-        disabled={head.reasons.length === 0}
-        onClick={() => setRemoving(true)}
-      >
-        按原因删除
-      </Button>
+      {mayTest ? button("测试全部密钥", "all") : null}
+      {mayTest ? button("测试停用的密钥", "disabled") : null}
+      {mayDelete ? (
+        <Button
+          danger
+          icon={<DeleteOutlined aria-hidden="true" />}
+          disabled={head.reasons.length === 0}
+          onClick={() => setRemoving(true)}
+        >
+          按原因删除
+        </Button>
+      ) : null}
       {isRoot(user) ? <ExportButton id={id} /> : null}
       {isRemoving ? <RemoveDialog id={id} reasons={head.reasons} onClose={() => setRemoving(false)} /> : null}
     </>

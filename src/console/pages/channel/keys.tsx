@@ -9,6 +9,7 @@ import { handleFault } from "#console/base/faults.ts";
 import { formatCount, formatMs } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
 import { patchRow } from "#console/base/rows.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -91,13 +92,25 @@ function useKeyActions(id: number, onEdit: (key: ChannelKey) => void) {
   const actions = (key: ChannelKey): RowAction[] => {
     const isEnabled = key.status === ChannelStatus.enabled;
     return [
-      { key: "test", label: "测试", onClick: () => void test(key), isDisabled: testing !== undefined },
-      toggleAction(
-        isEnabled,
-        () => void setStatus([key.id], isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled),
-      ),
-      editAction(() => onEdit(key)),
-      deleteAction(() => removeKeys([key.id]), `删除密钥 ${keyName(key)}？此操作无法撤销。`),
+      {
+        key: "test",
+        label: "测试",
+        permission: "channel.test",
+        onClick: () => void test(key),
+        isDisabled: testing !== undefined,
+      },
+      {
+        ...toggleAction(
+          isEnabled,
+          () => void setStatus([key.id], isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled),
+        ),
+        permission: "channel.write",
+      },
+      { ...editAction(() => onEdit(key)), permission: "channel.write" },
+      {
+        ...deleteAction(() => removeKeys([key.id]), `删除密钥 ${keyName(key)}？此操作无法撤销。`),
+        permission: "channel.delete",
+      },
     ];
   };
   return { actions, setStatus, removeKeys };
@@ -128,11 +141,32 @@ export function ChannelKeysPage() {
     enabled: head.data.enabled,
     off: head.data.disabled + head.data.auto_disabled,
   };
-  const paste = (
+  const mayWrite = useMay("channel.write");
+  const mayDelete = useMay("channel.delete");
+  const paste = mayWrite ? (
     <Button type="primary" onClick={() => setPasting(true)}>
       粘贴密钥
     </Button>
-  );
+  ) : null;
+  const bulk = (keys: readonly ChannelKey[], clear: (left: readonly ChannelKey[]) => void) => {
+    const ids = keys.map((key) => key.id);
+    const button = (label: string, status: number) => (
+      <Button size="small" onClick={() => void setStatus(ids, status).then(() => clear([]))}>
+        {label}
+      </Button>
+    );
+    return (
+      <>
+        {mayWrite ? button("启用", ChannelStatus.enabled) : null}
+        {mayWrite ? button("禁用", ChannelStatus.disabled) : null}
+        {mayDelete ? (
+          <Button size="small" danger onClick={() => removeKeys(ids)}>
+            删除
+          </Button>
+        ) : null}
+      </>
+    );
+  };
   return (
     <Page
       title={channel.data === undefined ? "渠道密钥" : `渠道密钥：${channel.data.name}`}
@@ -164,28 +198,7 @@ export function ChannelKeysPage() {
         ]}
         empty={{ text: status === 0 ? "还没有多个密钥。" : "没有这个状态的密钥。", action: paste }}
         footer={<KeyFooter id={id} head={head.data} />}
-        bulk={(keys, clear) => {
-          const ids = keys.map((key) => key.id);
-          return (
-            <>
-              <Button
-                size="small"
-                onClick={() => void setStatus(ids, ChannelStatus.enabled).then(() => clear([]))}
-              >
-                启用
-              </Button>
-              <Button
-                size="small"
-                onClick={() => void setStatus(ids, ChannelStatus.disabled).then(() => clear([]))}
-              >
-                禁用
-              </Button>
-              <Button size="small" danger onClick={() => removeKeys(ids)}>
-                删除
-              </Button>
-            </>
-          );
-        }}
+        {...(mayWrite || mayDelete ? { bulk } : {})}
       />
       {isPasting ? <PasteDialog id={id} stale={STALE} onClose={() => setPasting(false)} /> : null}
       {edited === undefined ? null : (

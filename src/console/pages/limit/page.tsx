@@ -37,17 +37,21 @@ function All() {
   const remove = useCall(limitApi.remove, removesRow(LISTS));
   const [raised, setRaised] = useState<Limit>();
   const actions = (row: Limit): RowAction[] => [
-    editAction(() => toForm(`/limit/edit/${row.id}`)),
+    { ...editAction(() => toForm(`/limit/edit/${row.id}`)), permission: "limit.write" },
     {
       key: "boost",
+      permission: "limit.write",
       label: "临时提高",
       icon: <ArrowUpOutlined aria-hidden="true" />,
       onClick: () => setRaised(row),
     },
-    deleteAction(
-      () => remove.mutate({ params: { id: row.id } }),
-      `删除${subjectText(row)}的限额“${whatText(row)}”？`,
-    ),
+    {
+      ...deleteAction(
+        () => remove.mutate({ params: { id: row.id } }),
+        `删除${subjectText(row)}的限额“${whatText(row)}”？`,
+      ),
+      permission: "limit.write",
+    },
   ];
   return (
     <>
@@ -59,7 +63,7 @@ function All() {
         actionsWidth={wide(178, 162)}
         empty={{
           text: "还没有限额。可以限制一个用户、一个分组或全站的额度与速率。",
-          action: <AddLink to="/limit/add" text="添加新的限额" />,
+          action: <AddLink to="/limit/add" text="添加新的限额" permission="limit.write" />,
         }}
       />
       {raised === undefined ? null : (

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { formQuery, query, useCall } from "#console/base/call.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { FormPage } from "#console/ui/form-page.tsx";
 import { useToForm, useToList } from "#console/ui/form-way.ts";
@@ -51,7 +52,8 @@ export function TokenLimitPage() {
     enabled: isOwn,
   });
   const found = useQuery(load);
-  const add = <AddLink to={`${base}/add`} text="添加新的限额" />;
+  const mayWrite = useMay("user.write") || isOwn;
+  const add = mayWrite ? <AddLink to={`${base}/add`} text="添加新的限额" /> : null;
   return (
     <Page
       title={token.data === undefined ? "令牌限额" : `令牌限额：${token.data.name}`}
@@ -62,13 +64,17 @@ export function TokenLimitPage() {
         name="token-limit"
         label="令牌的限额列表"
         load={load}
-        actions={(row) => [
-          editAction(() => toForm(`${base}/edit/${row.id}`)),
-          deleteAction(
-            () => void set(tokenDraftsWithout(found.data ?? [row], row.id)).catch(() => undefined),
-            `删除限额“${whatText(row)}”？`,
-          ),
-        ]}
+        actions={(row) =>
+          mayWrite
+            ? [
+                editAction(() => toForm(`${base}/edit/${row.id}`)),
+                deleteAction(
+                  () => void set(tokenDraftsWithout(found.data ?? [row], row.id)).catch(() => undefined),
+                  `删除限额“${whatText(row)}”？`,
+                ),
+              ]
+            : []
+        }
         actionsWidth={120}
         empty={{ text: "这个令牌还没有限额。", action: add }}
       />

@@ -36,6 +36,7 @@ export function Events() {
   const actions = (row: PaymentEvent): RowAction[] => [
     {
       key: "settle",
+      permission: "money.adjust",
       label: "已处理",
       icon: <CheckOutlined aria-hidden="true" />,
       question: "确认已核实并处理这条通知？",

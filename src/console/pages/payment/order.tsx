@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useParams } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
-import { isRoot, useUser } from "#console/base/session.ts";
+import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
@@ -198,6 +198,7 @@ function Refunds({ refunds, order }: { readonly refunds: readonly Refund[]; read
 
 export function PaymentOrderPage() {
   const { no = "" } = useParams();
+  const mayAdjust = useMay("money.adjust");
   const display = useQuotaDisplay();
   const { data, error, refetch } = useQuery({
     ...query(paymentAdminApi.detail, { params: { no } }),
@@ -228,7 +229,7 @@ export function PaymentOrderPage() {
             ["创建时间", formatTime(order.created_at)],
           ]}
         />
-        <Acts order={order} />
+        {mayAdjust ? <Acts order={order} /> : null}
       </Section>
       {refunds.length === 0 ? null : <Refunds refunds={refunds} order={order} />}
       <Section title="经过">

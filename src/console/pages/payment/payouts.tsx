@@ -7,6 +7,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { downloadText } from "#console/base/download.ts";
 import { formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
@@ -106,6 +107,7 @@ export function Payouts() {
     return [
       {
         key: "pay",
+        permission: "money.withdraw",
         label: "登记支付",
         icon: <CheckOutlined aria-hidden="true" />,
         isDisabled: !isOpen,
@@ -113,6 +115,7 @@ export function Payouts() {
       },
       {
         key: "reject",
+        permission: "money.withdraw",
         label: "驳回",
         icon: <CloseOutlined aria-hidden="true" />,
         isDanger: true,
@@ -130,7 +133,7 @@ export function Payouts() {
         columns={columns}
         actions={actions}
         actionsWidth={wide(150, 184)}
-        filters={<ExportButton />}
+        filters={useMay("money.withdraw") ? <ExportButton /> : null}
         cardTitle={({ username, amount }) => `${username} ¥${amount}`}
         cardState={(row) => <State row={row} />}
         cardFacts={["way", "account", "name", "created_at"]}

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { query, useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
+import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -17,6 +18,7 @@ function Version({ row }: { readonly row: PriceVersion }) {
     invalidates: [priceListApi.versions, optionApi.list],
     onSuccess: () => toast.success("价格已恢复到发布之前！"),
   });
+  const isSuper = isRoot(useUser());
   const { id, created_at, username, reason, source, models, undoes, can_undo } = row;
   return (
     <li className="tg-price-version">
@@ -28,7 +30,7 @@ function Version({ row }: { readonly row: PriceVersion }) {
         <TimeText seconds={created_at} /> · {username} · {formatCount(models)} 个模型
         {source === "" ? "" : ` · ${source}`}
       </span>
-      {can_undo ? (
+      {can_undo && isSuper ? (
         <ConfirmButton
           size="small"
           loading={undo.isPending}

@@ -93,6 +93,7 @@ export function RedemptionListPage() {
   const actions = useRedemptionActions();
   const filters = useAddressFilters(CODE_FILTERS);
   const [refused, setRefused] = useState<SearchDraft>();
+  const lead = (row: Redemption) => <CopyCode redemption={row} onRefused={(text) => setRefused({ text })} />;
   const mayWrite = useMay("redemption.write");
   const mayDelete = useMay("redemption.delete");
   const bulk = (codes: readonly Redemption[], onDone: (left: readonly Redemption[]) => void) => (
@@ -114,7 +115,7 @@ export function RedemptionListPage() {
         actions={actions}
         {...(mayWrite || mayDelete ? { bulk } : {})}
         actionsWidth={216}
-        lead={(row) => <CopyCode redemption={row} onRefused={(text) => setRefused({ text })} />}
+        {...(useMay("redemption.reveal") ? { lead } : {})}
         cardTitle={(row) => <Name row={row} />}
         cardState={(row) => <State row={row} />}
         cardFacts={["id", "quota", "created_time", "redeemed_time"]}

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Button, Form, type FormInstance } from "antd";
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
 import { call, invalidate, query, useOnce } from "#console/base/call.ts";
-import { isRoot, useUser } from "#console/base/session.ts";
+import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { useDraft } from "#console/ui/draft.ts";
@@ -155,12 +155,13 @@ function isTitledBy(section: Section, key: OptionKey): boolean {
 function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
+  const mayWrite = useMay("option.write");
   const [form] = Form.useForm<FieldValues>();
   const { draft, changes, join, take } = useStored(form, keys, stored);
   const [isDirty, setDirty] = useState(draft !== undefined);
   const save = useSave({ join, take });
   const bases = basesOf(stored);
-  const isAllLocked = keys.every((key) => rowOf(key).root === true && !isTop);
+  const isLocked = (key: OptionKey) => !mayWrite || (rowOf(key).root === true && !isTop);
   const submit = () => {
     const due = changes();
     if (due.length === 0) {
@@ -187,14 +188,14 @@ function SectionForm({ section, stored }: OptionSectionProps) {
             key={key}
             optionKey={key}
             help={help}
-            isLocked={rowOf(key).root === true && !isTop}
+            isLocked={isLocked(key)}
             isTitled={isTitledBy(section, key)}
             isConfigured={stored.get(`${key}Configured`) === "true"}
             bases={bases}
           />
         ))}
       </div>
-      {isAllLocked ? null : (
+      {keys.every(isLocked) ? null : (
         <Button type="primary" htmlType="submit" loading={save.isPending}>
           {section.submit}
         </Button>

@@ -6,7 +6,7 @@ import { useMemo, useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
 import { formatCount } from "#console/base/format.ts";
-import { isRoot, useUser } from "#console/base/session.ts";
+import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
@@ -101,6 +101,7 @@ const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };
 export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const options = useQuery(optionsQuery);
   const isSuper = isRoot(useUser());
+  const mayClear = useMay("log.delete");
   const stored = useMemo(() => options.data && textsOf(options.data), [options.data]);
   const shown = sections[tab].filter((section) => !isOfModels(section));
   if (stored === undefined) return <FormState error={options.error} onRetry={() => void options.refetch()} />;
@@ -113,7 +114,7 @@ export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
       {tab === "other" ? <UpdateCheck repository={stored.get("ReleaseRepository") ?? ""} /> : null}
       {shown.map((section) => (
         <OptionSection key={section.id} section={section} stored={stored}>
-          {section.id === "log" ? <LogClearing /> : null}
+          {section.id === "log" && mayClear ? <LogClearing /> : null}
           {section.id === "token" && isSuper ? <KeyForgetting /> : null}
           {section.id === "group-ratio" && isSuper ? (
             <GroupRenaming ratios={stored.get("GroupRatio") ?? ""} />

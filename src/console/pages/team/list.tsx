@@ -185,10 +185,18 @@ function All() {
     row.closed_at > 0
       ? []
       : [
-          { key: "adjust", label: "调整额度", onClick: () => setAdjusted(row) },
-          toggleAction(row.status === 1, () =>
-            manage.mutate({ body: { id: row.id, status: row.status === 1 ? 2 : 1 } }),
-          ),
+          {
+            key: "adjust",
+            label: "调整额度",
+            permission: "team.wallet.adjust",
+            onClick: () => setAdjusted(row),
+          },
+          {
+            ...toggleAction(row.status === 1, () =>
+              manage.mutate({ body: { id: row.id, status: row.status === 1 ? 2 : 1 } }),
+            ),
+            permission: "team.write",
+          },
         ];
   return (
     <>

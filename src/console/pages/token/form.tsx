@@ -20,7 +20,7 @@ import { TextField } from "#console/ui/text-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenDraft, tokenApi } from "#contract/token.ts";
 import { userTokenApi } from "#contract/user-token.ts";
-import { GroupsField } from "./groups-field.tsx";
+import { GroupsField, type GroupsFieldProps } from "./groups-field.tsx";
 import { ProjectField } from "./project-field.tsx";
 import {
   CountRule,
@@ -110,7 +110,7 @@ function Quota({ isOfTeam }: { readonly isOfTeam: boolean }) {
   );
 }
 
-function Limits({ team, chosen }: { readonly team: number; readonly chosen: readonly string[] }) {
+function Limits({ team, ownerId, chosen }: GroupsFieldProps) {
   const models = useQuery({
     ...query(statusApi.availableModels, {}),
     staleTime: 60_000,
@@ -118,7 +118,7 @@ function Limits({ team, chosen }: { readonly team: number; readonly chosen: read
   });
   return (
     <>
-      <GroupsField team={team} chosen={chosen} />
+      <GroupsField team={team} ownerId={ownerId} chosen={chosen} />
       <Form.Item
         name="models"
         label="模型范围"
@@ -299,7 +299,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
                 {
                   key: "limits",
                   label: "高级：分组、限定模型与来源 IP",
-                  children: <Limits team={team} chosen={token?.groups ?? []} />,
+                  children: <Limits team={team} ownerId={ownerId} chosen={token?.groups ?? []} />,
                   forceRender: true,
                 },
                 {

@@ -5,6 +5,7 @@ import { Button, Form, Select } from "antd";
 import { query } from "#console/base/call.ts";
 import { MOST_GROUPS } from "#contract/group.ts";
 import { tokenApi } from "#contract/token.ts";
+import { userTokenApi } from "#contract/user-token.ts";
 import "./groups-field.css";
 
 interface OrderProps {
@@ -79,10 +80,20 @@ function Order({ id, value = [], onChange, open }: OrderProps) {
   );
 }
 
+export interface GroupsFieldProps {
+  /** The team that is to pay; 0 = the account of the owner. */
+  readonly team: number;
+  /** Absent = the signed-in user. */
+  readonly ownerId: number | undefined;
+  readonly chosen: readonly string[];
+}
+
 /** Shown where there is anything to choose, or to take out. */
-export function GroupsField({ team, chosen }: { readonly team: number; readonly chosen: readonly string[] }) {
+export function GroupsField({ team, ownerId, chosen }: GroupsFieldProps) {
   const open = useQuery({
-    ...query(tokenApi.groups, { query: { team_id: team } }),
+    ...(ownerId === undefined
+      ? query(tokenApi.groups, { query: { team_id: team } })
+      : query(userTokenApi.groups, { params: { id: ownerId } })),
     staleTime: 60_000,
     meta: { silent: true },
   });

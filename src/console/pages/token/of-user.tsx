@@ -43,7 +43,7 @@ export function UserTokensPage() {
   const toForm = useToForm();
   const navigate = useNavigate();
   const user = useQuery({ ...query(userAdminApi.get, { params: { id } }), meta: { silent: true } });
-  const add = <AddLink to={`/user/token/${id}/add`} text="为该用户添加令牌" />;
+  const add = <AddLink to={`/user/token/${id}/add`} text="为该用户添加令牌" permission="user.write" />;
   return (
     <Page
       title={user.data === undefined ? "用户的令牌" : `${user.data.username} 的令牌`}

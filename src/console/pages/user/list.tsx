@@ -146,7 +146,10 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
         permission: "money.read",
         onClick: () => void navigate(`/statement?user=${user.id}`),
       },
-      logAction(() => void navigate(logPath({ username: user.username }))),
+      {
+        ...logAction(() => void navigate(logPath({ username: user.username }))),
+        permission: "log.read",
+      },
       ...(isWithdrawable(user) ? [paid] : []),
       { ...deleteAction(() => setDoomed(user)), isDisabled: isOff, permission: "user.delete" },
     ];
