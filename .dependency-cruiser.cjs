@@ -14,6 +14,7 @@ const SERVER_LADDER = [
   ["money"],
   ["tools"],
   ["accounts", "alerts", "channels", "payments"],
+  ["tasks"],
   ["context"],
   ["api", "relay", "jobs", "import"],
   ["ops"],
@@ -34,7 +35,7 @@ const RELAY_LADDER = [
   ["pass-limits"],
   ["serve"],
   ["finish"],
-  ["queries", "realtime"],
+  ["queries", "realtime", "video"],
   ["relay"],
 ];
 
@@ -49,7 +50,7 @@ const UPSTREAM_LADDER = [
   ["tokens"],
   ["handlers"],
   ["call"],
-  ["realtime"],
+  ["realtime", "video"],
 ];
 
 const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes-guest"], ["routes"], ["app"], ["main"]];

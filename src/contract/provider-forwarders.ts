@@ -19,6 +19,7 @@ export const forwarders: readonly Provider[] = [
     ...forwarder,
     type: 8,
     slug: "custom",
+    video: "openai",
     label: "自定义渠道",
     kind: "custom",
     color: "pink",

@@ -169,6 +169,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
   101: [],
+  102: [],
+  103: [],
 };
 
 /** Names that their vendors have shut down (pages on deprecations, 2026-11): offered no longer, and known where they are still served. */

@@ -1,5 +1,6 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
 import { type PlaceName, placed, type WireTarget } from "./provider-place.ts";
+import type { VideoWireName } from "./video.ts";
 import { withoutEndSlashes } from "./wire.ts";
 
 /**
@@ -68,7 +69,9 @@ export type SignerName =
   | "xunfei-pair"
   | "tencent-tc3"
   | "aws-sigv4"
-  | "vertex";
+  | "vertex"
+  | "kling-jwt"
+  | "token";
 
 /** The twelve tag colours of requirements B3. */
 export type ProviderColor =
@@ -275,6 +278,8 @@ export interface Provider extends Wire {
   readonly place?: PlaceName;
   /** First match wins; none = the row itself (vendors/retired). */
   readonly alternates?: readonly Alternate[];
+  /** How it makes videos; absent = it does not. */
+  readonly video?: VideoWireName;
   /** Absent = the balance of this type cannot be asked for. */
   readonly balance?: Balance;
 }

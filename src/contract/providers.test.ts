@@ -63,6 +63,8 @@ describe("the catalogue", () => {
       "openai-compatible": 50,
       "gemini-openai": 51,
       dify: 101,
+      kling: 102,
+      vidu: 103,
     });
     expect(new Set(providers.map(({ type }) => type)).size).toBe(providers.length);
   });
@@ -73,7 +75,8 @@ describe("the catalogue", () => {
     for (const provider of providers) {
       expect(provider.slug, provider.slug).toMatch(/^[a-z0-9-]+$/);
       expect(provider.keyHint, provider.slug).not.toBe("");
-      expect(provider.paths.chat, provider.slug).toMatch(/^\//);
+      if (provider.video === undefined || provider.paths.chat !== undefined)
+        expect(provider.paths.chat, provider.slug).toMatch(/^\//);
       const isOpen = [3, 8, 43, 50].includes(provider.type);
       expect(provider.baseUrl, provider.slug).toMatch(isOpen ? /^$/ : /^(https?|wss):\/\/[^/].*[^/]$/);
       for (const path of Object.values(provider.paths)) expect(path).toMatch(/^\/[^\s?]*$/);
@@ -226,7 +229,7 @@ describe("default models", () => {
       providers.map(({ type }) => type).sort((a, b) => a - b),
     );
     const isFree = Object.entries(providerModels).filter(([, list]) => list.length === 0);
-    expect(isFree.map(([type]) => Number(type))).toEqual([34, 101]);
+    expect(isFree.map(([type]) => Number(type))).toEqual([34, 101, 102, 103]);
     for (const list of Object.values(providerModels)) {
       expect(new Set(list).size).toBe(list.length);
       for (const name of list) expect(name).toMatch(/^\S+$/);

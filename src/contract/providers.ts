@@ -1,11 +1,12 @@
 // The provider catalogue: one row per channel type of requirements B3, then the newer ones. The rows are in provider-global.ts,
-// provider-china.ts, provider-forwarders.ts and provider-newer.ts, their default models in provider-models.ts; nothing outside the
+// provider-china.ts, provider-forwarders.ts, provider-newer.ts and provider-video.ts, their default models in provider-models.ts; nothing outside the
 // catalogue knows a type by its number.
 import type { Provider } from "./provider.ts";
 import { chinaVendors } from "./provider-china.ts";
 import { forwarders } from "./provider-forwarders.ts";
 import { globalVendors } from "./provider-global.ts";
 import { newerTypes } from "./provider-newer.ts";
+import { videoTypes } from "./provider-video.ts";
 
 export type {
   BalanceUnit,
@@ -25,13 +26,14 @@ const typesInOrder = [
   12, 13,
 ];
 
-const rows = [...globalVendors, ...chinaVendors, ...forwarders, ...newerTypes];
+const rows = [...globalVendors, ...chinaVendors, ...forwarders, ...newerTypes, ...videoTypes];
 const byType = new Map(rows.map((row) => [row.type, row]));
 
 /** Every channel type, in the order of the form's list; newer types follow. */
 export const providers: readonly Provider[] = [
   ...typesInOrder.flatMap((type) => byType.get(type) ?? []),
   ...newerTypes,
+  ...videoTypes,
 ];
 
 /** Finds the row of a channel type; undefined for a number this product does not know. */

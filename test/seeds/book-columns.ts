@@ -1,8 +1,8 @@
-// The columns of the tables of statements, payouts, invoices and reminders, kept equal to the store's types by the compiler.
+// The columns of the tables of statements, payouts, invoices, reminders and tasks, kept equal to the store's types by the compiler.
 import type { Tables } from "#server/store/tables.ts";
 
 type Columns = {
-  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders"]: {
+  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders" | "tasks"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };
@@ -50,4 +50,34 @@ export const bookColumns: Columns = {
   },
   plan_reminders: { period_id: true, days: true, sent_at: true },
   invoice_profiles: { user_id: true, profile_sealed: true, updated_at: true },
+  tasks: {
+    id: true,
+    task_id: true,
+    request_id: true,
+    kind: true,
+    user_id: true,
+    payer_id: true,
+    token_id: true,
+    channel_id: true,
+    key_id: true,
+    wire: true,
+    model: true,
+    upstream_sealed: true,
+    result_sealed: true,
+    facts: true,
+    state: true,
+    progress: true,
+    outcome: true,
+    charge: true,
+    is_booked: true,
+    code: true,
+    message: true,
+    misses: true,
+    polls: true,
+    next_at: true,
+    deadline_at: true,
+    created_at: true,
+    ended_at: true,
+    deleted_at: true,
+  },
 };

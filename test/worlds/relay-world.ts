@@ -58,7 +58,7 @@ export async function errorOf(response: Response): Promise<ErrorSeen> {
   return { status: response.status, ...error };
 }
 
-class World {
+export class World {
   #ctx: Context | undefined;
   #upstream: FakeUpstream | undefined;
   /** Where the relay listens. Its time limits are those of production: a loaded machine answers late. */

@@ -5,7 +5,7 @@ import type { EgressFault, Flow, Route } from "./send.ts";
 
 export interface JsonRequest {
   /** GET when absent. */
-  readonly method?: "GET" | "POST" | undefined;
+  readonly method?: "GET" | "POST" | "DELETE" | undefined;
   readonly url: string;
   readonly body?: string | undefined;
   /** The most bytes of the answer that are read; 256 KiB when absent. */
@@ -25,7 +25,8 @@ export interface JsonAnswer {
   readonly body: unknown;
 }
 
-export type JsonResult = JsonAnswer | ({ readonly kind: "fault" } & EgressFault);
+/** `isSent` = the request had been written to a socket: it may have been carried out. */
+export type JsonResult = JsonAnswer | ({ readonly kind: "fault"; readonly isSent?: true } & EgressFault);
 
 const LIMIT_BYTES = 256 * 1024;
 
@@ -44,8 +45,9 @@ export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): P
       resolve(result);
     };
     const giveUp = (fault: EgressFault) => {
+      const sent = flow.isSent ? ({ isSent: true } as const) : {};
       flow.abort();
-      end({ kind: "fault", ...fault });
+      end({ kind: "fault", ...fault, ...sent });
     };
     const timer = setTimeout(
       () => giveUp({ code: "timeout", detail: "no whole answer in time" }),
@@ -73,7 +75,7 @@ export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): P
           else chunks.push(chunk);
         },
         onEnd: () => end({ kind: "answer", status, body: parse(Buffer.concat(chunks).toString("utf8")) }),
-        onFault: (fault) => end({ kind: "fault", ...fault }),
+        onFault: (fault) => end({ kind: "fault", ...fault, ...(flow.isSent && { isSent: true }) }),
       },
     );
   });

@@ -47,7 +47,7 @@ export interface Route {
 export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface EgressRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** Scheme, host and port, e.g. `https://api.openai.com`; with `wss:` the body is the first message of a WebSocket. */
   readonly origin: string;
   /** Path and query. */

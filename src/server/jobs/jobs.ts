@@ -19,6 +19,7 @@ import { planReminders } from "./plan-reminders.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 import { statements } from "./statements.ts";
+import { taskPolls, taskRetention } from "./tasks.ts";
 import { teamWallets } from "./team-wallets.ts";
 import { upstreamModels } from "./upstream-models.ts";
 
@@ -43,6 +44,8 @@ export const jobs: readonly Job[] = [
   marginWatch,
   modelEndings,
   teamWallets,
+  taskPolls,
+  taskRetention,
   statements,
   planReminders,
   optimize,

@@ -15,11 +15,12 @@ import pdf from "./en/pdf.json" with { type: "json" };
 import relay from "./en/relay.json" with { type: "json" };
 import server from "./en/server.json" with { type: "json" };
 import store from "./en/store.json" with { type: "json" };
+import tasks from "./en/tasks.json" with { type: "json" };
 import upstream from "./en/upstream.json" with { type: "json" };
 
 /** Chinese text → English text; what a text is composed of stands as `{0}`, `{1}`, … in both. */
 export const catalogs: readonly Readonly<Record<string, string>>[] = [
   contractEnglish,
   ...[accounts, alerts, api, app, channels, egress, imports, jobs, limits, money, payments],
-  ...[pdf, relay, server, store, upstream],
+  ...[pdf, relay, server, store, tasks, upstream],
 ];

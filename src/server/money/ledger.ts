@@ -29,7 +29,7 @@ import type {
   Transferred,
 } from "./partner-operations.ts";
 import { createPostgresBackend } from "./postgres/backend.ts";
-import { recoverDead } from "./recover.ts";
+import { findKept, recoverDead } from "./recover.ts";
 import type { LimitRef } from "./rows.ts";
 import { hasGifts } from "./rules-partner.ts";
 import { createSqliteBackend } from "./sqlite/backend.ts";
@@ -62,6 +62,10 @@ export interface Ledger {
    * (requirements M12). Does nothing after settle.
    */
   abandon(requestId: string): Promise<void>;
+  /** Lets go of a reservation that is kept: from now on any process may resume it. */
+  entrust(requestId: string): void;
+  /** Takes over a kept reservation, so that settle and release find all that it holds; one that is closed stays closed. */
+  resume(requestId: string): Promise<void>;
   /** Changes a balance by hand, with the actor and the reason in the ledger. */
   adjust(adjustment: Adjustment): Promise<Adjusted>;
   /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (requirements M06, M07). */
@@ -141,11 +145,12 @@ class LedgerClient implements Ledger {
     assertAmount(order.amount);
     if (order.amount > MAX) return "user_quota";
     if (!this.#hasLease) await this.#leased();
-    const { requestId, userId, tokenId, amount, limits, zone, plans } = order;
+    const { requestId, userId, tokenId, amount, limits, zone, plans, isKept } = order;
     const modelName = plainText(order.modelName);
     const plain = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
     const isPlain = limits === undefined && plans === undefined;
-    const operation = isPlain ? plain : { ...plain, limits, zone, plans };
+    const usual = isPlain ? plain : { ...plain, limits, zone, plans };
+    const operation = isKept === undefined ? usual : { ...usual, isKept };
     const isAlone = this.#held.size === 0;
     const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
     if (outcome.verdict === "reserved") {
@@ -234,6 +239,15 @@ class LedgerClient implements Ledger {
     const operation = { kind: "recover", requestId, ...parties, channelId, deadNode } as const;
     expectKind("recover", await this.#groups.submit(operation, { isOwed: true }));
     this.#held.delete(requestId);
+  }
+
+  entrust(requestId: string): void {
+    this.#held.delete(requestId);
+  }
+
+  async resume(requestId: string): Promise<void> {
+    const kept = this.#held.has(requestId) ? undefined : await findKept(this.#deps.store.db, requestId);
+    if (kept !== undefined) this.#held.set(requestId, { ...kept, ...NEW });
   }
 
   async adjust(adjustment: Adjustment): Promise<Adjusted> {

@@ -51,6 +51,36 @@ describe.each(engines)("recovery on %s", (engine) => {
     await dead.close();
   });
 
+  test("what is kept outlives its process: any other resumes it, settles it once or returns all of it", async () => {
+    const account = await seedAccount(world.db, world.ledger, { quota: 1000n, remain: 1000n });
+    const { ledger: dead, node: deadNode } = world.boot();
+    const kept = { ...order(account, 300n), isKept: true } as const;
+    const returned = { ...order(account, 200n), isKept: true } as const;
+    expect(await dead.reserve(kept)).toBe("reserved");
+    // Here there is nothing to take over: it holds it itself.
+    await dead.resume(kept.requestId);
+    dead.entrust(kept.requestId);
+    expect(await dead.reserve(returned)).toBe("reserved");
+    await world.db.updateTable("nodes").set({ lease_until: 0 }).where("node", "=", deadNode).execute();
+    expect(await world.ledger.recover()).toEqual({ closed: 0 });
+    expect(await world.openReservations(account)).toHaveLength(2);
+    // Nobody resumed it here.
+    await world.ledger.release(returned.requestId);
+    expect(await world.openReservations(account)).toHaveLength(2);
+    for (const { requestId } of [kept, returned]) await world.ledger.resume(requestId);
+    const settled = await Promise.all([world.ledger.settle(bill(kept, 250n)), dead.settle(bill(kept, 250n))]);
+    expect(settled).toEqual(Array(2).fill({ charged: 250n, shortfall: 0n }));
+    await world.ledger.release(returned.requestId);
+    // Closed for good.
+    for (const { requestId } of [kept, returned]) await world.ledger.resume(requestId);
+    await world.ledger.release(returned.requestId);
+    expect(await world.ledger.settle(bill(kept, 99n))).toEqual({ charged: 250n, shortfall: 0n });
+    expect(await world.openReservations(account)).toEqual([]);
+    expect(await world.balances(account)).toEqual({ quota: 750, used: 250, remain: 750, status: 1 });
+    expect(await world.logsOf(account)).toHaveLength(1);
+    await dead.close();
+  });
+
   test("a call that its own live process cannot settle is closed by the same rule, once", async () => {
     const account = await seedAccount(world.db, world.ledger, { quota: 1000n, remain: 1000n });
     const channelId = await seedChannel(world.db);

@@ -4,7 +4,9 @@ import type { Db } from "#server/store/db.ts";
 import type { LedgerBackend } from "./backend.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { refsOf } from "./limit-row-codec.ts";
+import type { ReserveOrder } from "./operations.ts";
 import { holdsOf, partsOf } from "./row-codec.ts";
+import { KEPT } from "./states.ts";
 
 /** Reservations read at once. */
 const PAGE = 1_000;
@@ -82,9 +84,31 @@ function findOrphans(db: Db, node: string, after: string) {
     .selectFrom("reservations")
     .select(["request_id", "user_id", "token_id", "channel_id", "node", "holds"])
     .where("request_id", ">", after)
-    .where("node", "!=", node)
+    .where("node", "not in", [node, KEPT])
     .where("node", "not in", db.selectFrom("nodes").select("node"))
     .orderBy("request_id")
     .limit(PAGE)
     .execute();
+}
+
+/** What an open reservation that outlives its process holds; undefined = there is none. */
+export async function findKept(
+  db: Db,
+  requestId: string,
+): Promise<
+  { parties: Pick<ReserveOrder, "userId" | "tokenId" | "limits" | "plans">; amount: bigint } | undefined
+> {
+  const row = await db
+    .selectFrom("reservations")
+    .select(["user_id", "token_id", "amount", "holds"])
+    .where("request_id", "=", requestId)
+    .where("node", "=", KEPT)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const limits = refsOf(holdsOf(row.holds));
+  const plans = partsOf(row.holds).map(({ periodId }) => periodId);
+  return {
+    parties: { userId: row.user_id, tokenId: row.token_id, limits, plans },
+    amount: BigInt(row.amount),
+  };
 }

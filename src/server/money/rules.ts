@@ -18,7 +18,7 @@ import { changeOrder } from "./rules-orders.ts";
 import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
 import { extendParts, fund, furtherShares, holdParts, releaseParts, walletHeld } from "./rules-plans.ts";
 import { transfer } from "./rules-transfer.ts";
-import { TokenStatus, UserStatus } from "./states.ts";
+import { KEPT, TokenStatus, UserStatus } from "./states.ts";
 
 type Of<Kind extends Operation["kind"]> = Extract<Operation, { kind: Kind }>;
 
@@ -143,7 +143,7 @@ function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: Token
     tokenId: order.tokenId,
     modelName: order.modelName,
     createdAt: desk.nowSec,
-    node: desk.node,
+    node: order.isKept === true ? KEPT : desk.node,
     isTokenLimited,
     holds: order.limits === undefined ? NO_HOLDS : holdAll(desk, order),
     parts: funding === undefined ? NO_PARTS : holdParts(desk, funding),

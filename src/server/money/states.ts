@@ -16,3 +16,6 @@ export const RedemptionStatus: Pick<typeof ContractRedemptionStatus, "unused" | 
   unused: 1,
   used: 3,
 };
+
+/** In place of a process's id, in reservations of work that goes on when processes end. Ids of processes are hexadecimal. */
+export const KEPT = "kept";

@@ -32,6 +32,9 @@ describe("charges by units", () => {
     ["nothing to read", price("tts-1", "7.5"), { unit: "character", characters: 0 } as const, 0n],
     ["whisper-1, a minute", price("whisper-1", "15"), { unit: "second", seconds: 60 } as const, 3000n],
     ["whisper-1, 8.47 s", price("whisper-1", "15"), { unit: "second", seconds: 8.47 } as const, 424n],
+    ["a video, 5 s", price("v", "50"), { unit: "video", seconds: 5 } as const, 250_000n],
+    ["a video, 5.042 s", price("v", "0.5"), { unit: "video", seconds: 5.042 } as const, 2_521n],
+    ["no video", price("v", "50"), { unit: "video", seconds: 0 } as const, 0n],
     [
       "an hour at Groq",
       price("whisper-large-v3", "4.625"),
@@ -53,6 +56,9 @@ describe("charges by units", () => {
     );
     expect(explainUnits({ unit: "second", seconds: 8.47 }, price("whisper-1", "15"), 424n)).toBe(
       "按时长（秒）计费，模型倍率 15，分组倍率 1；(8.47 × 200/60) × 15 × 1 = 424",
+    );
+    expect(explainUnits({ unit: "video", seconds: 8 }, price("v", "50"), 400_000n)).toBe(
+      "按视频时长（秒）计费，模型倍率 50，分组倍率 1；(8 × 1000) × 50 × 1 = 400000",
     );
   });
 

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Settlement } from "#server/money/operations.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { type Asked, chatReply, chunk, DONE, json, raw, sse } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -198,23 +199,13 @@ describe("a plain call", () => {
 
   it("survives a client that leaves while its call is being settled", async () => {
     const { ledger } = world.ctx;
-    const slow: typeof ledger = {
-      reserve: (order) => ledger.reserve(order),
-      extend: (id, more) => ledger.extend(id, more),
-      hold: (id, channel) => ledger.hold(id, channel),
-      checkpoint: (id, seen) => ledger.checkpoint(id, seen),
-      settle: (settlement) => sleep(80).then(() => ledger.settle(settlement)),
-      release: (id) => ledger.release(id),
-      abandon: (id) => ledger.abandon(id),
-      adjust: (adjustment) => ledger.adjust(adjustment),
-      redeem: (order) => ledger.redeem(order),
-      changeCommission: (change) => ledger.changeCommission(change),
-      grantSignup: (gifts) => ledger.grantSignup(gifts),
-      changeOrder: (change) => ledger.changeOrder(change),
-      transfer: (order) => ledger.transfer(order),
-      recover: () => ledger.recover(),
-      close: () => ledger.close(),
-    };
+    const slow = new Proxy(ledger, {
+      get(target, name) {
+        if (name === "settle") return (call: Settlement) => sleep(80).then(() => ledger.settle(call));
+        const verb: unknown = Reflect.get(target, name, target);
+        return typeof verb === "function" ? verb.bind(target) : verb;
+      },
+    });
     const server = createServer(createRelay({ ...world.ctx, ledger: slow }));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();

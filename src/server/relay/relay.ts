@@ -146,6 +146,8 @@ async function answerHere(
   { route, asked }: { route: Route; asked: Asked },
 ): Promise<void> {
   if (req.method === "OPTIONS") response.sendPreflight();
+  else if (route.kind === "video")
+    await (await import("./video/video.ts")).answerVideo({ services, req, response, asked, route });
   else if (route.kind === "unknown") response.sendUnknownPath(asked.path);
   else if (route.kind === "upgrade") response.sendUpgradeRequired(localErrors.upgradeRequired());
   else await inform(services, req, response, { route, asked });

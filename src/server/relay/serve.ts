@@ -136,9 +136,9 @@ function accountOf(
 }
 
 /** Why the ledger did not reserve the estimate. */
-async function refusalOf(
+export async function refusalOf(
   services: Services,
-  state: RequestState,
+  state: Pick<RequestState, "caller" | "offers" | "address">,
   verdict: Exclude<ReserveVerdict, "reserved">,
 ): Promise<RelayFault> {
   if (typeof verdict === "object" && state.caller !== undefined) {

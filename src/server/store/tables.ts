@@ -15,6 +15,7 @@ import type { PlanTables } from "./tables-plans.ts";
 import type { PriceTables } from "./tables-prices.ts";
 import type { StaffTables } from "./tables-staff.ts";
 import type { StatementTables } from "./tables-statements.ts";
+import type { TaskTables } from "./tables-tasks.ts";
 import type { TeamTables } from "./team-tables.ts";
 
 /** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota) are written by `money` only. */
@@ -352,6 +353,7 @@ export interface Tables
     SignOnTables,
     StatementTables,
     StaffTables,
+    TaskTables,
     TeamTables {
   users: UsersTable;
   sessions: SessionsTable;

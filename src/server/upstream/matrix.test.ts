@@ -27,7 +27,9 @@ const vertex = JSON.stringify({
   private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
   client_email: "a@sample.iam.gserviceaccount.com",
 });
-const spoken = providers.flatMap((provider) => waysOf(provider, { vertex }));
+/** Some make videos alone. */
+const speakers = providers.filter(({ paths }) => paths.chat !== undefined);
+const spoken = speakers.flatMap((provider) => waysOf(provider, { vertex }));
 const seen = new Map<string, Cell>();
 
 function keyOf({ provider, when }: Spoken, format: GenerationEndpoint, kind: Kind): string {

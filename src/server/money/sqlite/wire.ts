@@ -89,7 +89,8 @@ function decodeReserve(wire: ReserveWire | LimitedWire): Operation {
 
 function encodeOperation(operation: Operation): OperationWire {
   const { requestId, userId, tokenId } = operation;
-  if (operation.kind === "reserve" && operation.plans === undefined) return encodeReserve(operation);
+  if (operation.kind === "reserve" && operation.plans === undefined && operation.isKept === undefined)
+    return encodeReserve(operation);
   if (operation.kind !== "settle") return JSON.stringify(operation, writeAmount);
   const { channelId, charge, usage, log } = operation;
   const { promptTokens, completionTokens, cachedTokens } = usage;

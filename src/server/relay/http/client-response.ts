@@ -165,6 +165,13 @@ export class ClientResponse {
     this.#writeHead(200, head);
   }
 
+  /** Begins a body of bytes that no error can be added to: what breaks it off cuts it. `head`: names and values in turn. */
+  openBody(status: number, head: readonly string[]): void {
+    this.#isSound = true;
+    const [, type = ""] = head;
+    this.#writeHead(status, [...this.#head(type), ...head.slice(2), "cache-control", "private, no-store"]);
+  }
+
   /** Called at intervals: a stream that was silent since the last call sends a keep-alive (vendors/claude-code). */
   keepAlive(): void {
     const wasQuiet = this.#isQuiet;

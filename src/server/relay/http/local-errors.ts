@@ -121,6 +121,14 @@ export const localErrors = {
       type: "invalid_request_error",
       param: "model",
     }),
+  videoUnknown: (id: string) =>
+    localFault(404, "video_not_found", `视频 ${id.slice(0, 80)} 不存在`, { type: "invalid_request_error" }),
+  videoNotReady: () => localFault(409, "video_not_ready", "视频尚未完成", { type: "invalid_request_error" }),
+  videoExpired: () => localFault(410, "video_expired", "视频已过期或已被上游删除"),
+  taskNotCancellable: () =>
+    localFault(409, "task_not_cancellable", "该任务已经结束，或上游不支持取消", {
+      type: "invalid_request_error",
+    }),
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),

@@ -47,8 +47,17 @@ export interface TaskRoute {
   readonly pathModel: undefined;
 }
 
+/** Videos, which are made in the background. */
+export interface VideoRoute {
+  readonly kind: "video";
+  readonly verb: "submit" | "list" | "get" | "content" | "cancel" | "delete";
+  /** "" = no video is named. */
+  readonly id: string;
+}
+
 export type Route =
   | RelayRoute
+  | VideoRoute
   | TaskRoute
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
@@ -105,10 +114,35 @@ const OWN_PARTS: ReadonlyMap<string, OwnPart> = new Map([
 ]);
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
+/** OpenAI's paths, and the one of other gateways (`vendors/video-openai`). */
+const VIDEO = /^\/v1\/(?:videos|video\/generations)(?:\/([^/]+)(?:\/(content|cancel))?)?$/;
+
+/** undefined = there is no such call. */
+function videoRoute(method: string, path: string): VideoRoute | undefined {
+  const found = VIDEO.exec(path);
+  if (found === null) return undefined;
+  const [, id = "", part] = found;
+  const isGet = method === "GET" || method === "HEAD";
+  const verbs = { content: isGet && "content", cancel: method === "POST" && "cancel" } as const;
+  const verb =
+    part === "content" || part === "cancel" ? verbs[part] : id === "" ? verbOfAll(method) : verbOfOne(method);
+  return verb === false ? undefined : { kind: "video", verb, id: decode(id) };
+}
+
+function verbOfAll(method: string): VideoRoute["verb"] | false {
+  return method === "POST" ? "submit" : (method === "GET" || method === "HEAD") && "list";
+}
+
+function verbOfOne(method: string): VideoRoute["verb"] | false {
+  return method === "DELETE" ? "delete" : (method === "GET" || method === "HEAD") && "get";
+}
+
 /** The route of a path. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
   const plain = plainPath(path);
   const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
+  if (served === undefined && plain.startsWith("/v1/video"))
+    return videoRoute(method, plain) ?? { kind: "unknown" };
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
 }
 

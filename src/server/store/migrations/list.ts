@@ -41,6 +41,7 @@ import { modelLists } from "./0041-model-lists.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { grantedSet } from "./0052-granted-set.ts";
 import { teamProjects } from "./0050-team-projects.ts";
+import { tasks } from "./0043-tasks.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -86,4 +87,5 @@ export const MIGRATIONS: readonly Migration[] = [
   modelNotices,
   modelLists,
   planReminders,
+  tasks,
 ];

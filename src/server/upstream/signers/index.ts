@@ -9,6 +9,8 @@ import {
   bearerAndXApiKey,
   bearerAppId,
   googKey,
+  klingJwt,
+  token,
   xApiKey,
   xunfeiPair,
   xunfeiUrl,
@@ -32,6 +34,8 @@ export const signers: Readonly<Record<SignerName, Signer>> = {
   "tencent-tc3": tencentTc3,
   "aws-sigv4": awsSigv4,
   vertex,
+  "kling-jwt": klingJwt,
+  token,
 };
 
 /** Vendors of OpenAI's wire use either header at their Anthropic-compatible address, so both are sent (vendors/claude-elsewhere). */

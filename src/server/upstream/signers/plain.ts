@@ -35,6 +35,9 @@ function plain(headersOf: (credential: string) => readonly string[]): FixedSigne
 /** `Authorization: Bearer`; a provider that needs no key gets no header. */
 export const bearer = plain((key) => ["authorization", `Bearer ${key}`]);
 
+/** Vidu's scheme. Source: vendors/video-vidu. */
+export const token = plain((key) => ["authorization", `Token ${key}`]);
+
 /** Azure's `api-key` header. Source: vendors/azure. */
 export const azureKey = plain((key) => ["api-key", key]);
 
@@ -111,6 +114,31 @@ export const zhipuJwt: CallSigner = {
   forget(used, tools) {
     forgetTokens(used, tools);
     return false;
+  },
+};
+
+// Kling: a JSON Web Token for half an hour, times in seconds. Source: vendors/video-kling.
+
+const KLING_SEC = 1_800;
+const KLING_BEFORE_SEC = 5;
+
+/** `AccessKey|SecretKey` → Bearer JWT. */
+export const klingJwt: CallSigner = {
+  kind: "call",
+  check: (key) => checkParts(key, ["AccessKey", "SecretKey"]),
+  sign(key, _request, { tokens }) {
+    const [issuer, secret] = keyPartsOf(key, 2) ?? [];
+    if (issuer === undefined || secret === undefined) return invalidKey("kling-jwt");
+    const made = tokens.made({
+      id: `kling\n${cleanKey(key)}`,
+      aheadMs: AHEAD_MS,
+      make: (nowMs) => {
+        const nowSec = Math.floor(nowMs / 1000);
+        const claims = { iss: issuer, exp: nowSec + KLING_SEC, nbf: nowSec - KLING_BEFORE_SEC };
+        return { text: signJwt({ alg: "HS256", typ: "JWT" }, claims, secret), lifetimeMs: KLING_SEC * 1000 };
+      },
+    });
+    return { headers: ["authorization", `Bearer ${made}`], secrets: [made] };
   },
 };
 

@@ -88,6 +88,14 @@ describe("Spark's signed address", () => {
   });
 });
 
+test("Kling's token names the access key and is valid for half an hour; Vidu's key has a scheme of its own", async () => {
+  const { headers, secrets } = await sign("kling-jwt", "ak|sk", { nowMs: 1_700_000_000_000 });
+  const [, claims = ""] = (headers[1] ?? "").split(".");
+  expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toMatchObject({ iss: "ak" });
+  expect(headers).toEqual(["authorization", `Bearer ${secrets?.[0]}`]);
+  expect((await sign("token", " vda_1 ")).headers).toEqual(["authorization", "Token vda_1"]);
+});
+
 describe("Tencent's TC3", () => {
   const key = "1250000000|AKIDEXAMPLE00000000000000000000000000|EXAMPLEsecretkey0000000000000000";
   const url = "https://hunyuan.tencentcloudapi.com/";
@@ -256,6 +264,11 @@ describe("the form of a key", () => {
     ["vertex", '{"client_email":"a@b","private_key":"no PEM"}', false],
     ["vertex", '{"client_email"', false],
     ["zhipu-jwt", "id.secret", true],
+    ["kling-jwt", "ak|sk", true],
+    ["kling-jwt", "ak", false],
+    ["kling-jwt", "ak|sk|more", false],
+    ["token", "vda_1", true],
+    ["token", "vda_钥", false],
   ] as const)("%s: %j → %j", (name, key, isFine) => {
     const problem = signers[name].check(key);
     expect(problem === undefined).toBe(isFine);

@@ -1,0 +1,331 @@
+// Takes an order for a video: limits, reservation, a row, and then one channel that accepts it. Once something was sent and it is not
+// known what became of it, nothing is sent again (requirements C53); what is set aside is booked when the video is done.
+import { videoPriceName } from "#contract/video.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Price, PriceRatios } from "#server/money/price.ts";
+import type { PriceBook } from "#server/money/price-book.ts";
+import type { LimitRef } from "#server/money/rows.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
+import { held } from "#server/relay/billing/account.ts";
+import { costCapOf } from "#server/relay/billing/cost-cap.ts";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import { inEachGroup } from "#server/relay/routing/groups.ts";
+import { findCandidates } from "#server/relay/routing/next-channel.ts";
+import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
+import { refusalOf } from "#server/relay/serve.ts";
+import type { Services } from "#server/relay/services.ts";
+import { randomHex } from "#server/secrets.ts";
+import { changeOpenTask, deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
+import { failTask } from "#server/tasks/end.ts";
+import { type TaskFacts, taskEstimate } from "#server/tasks/facts.ts";
+import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import {
+  type RelayFault,
+  statusFault,
+  unmappableFault,
+  unreadableFault,
+} from "#server/upstream/errors/fault.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { callTask } from "#server/upstream/video/call.ts";
+import { videoWires } from "#server/upstream/video/index.ts";
+import type { VideoOrder } from "./request.ts";
+
+/** When nobody knows whether the upstream has it, it is given up after this. */
+const SUBMIT_SEC = 300;
+/** How long an upstream may take for a video. */
+const TASK_SEC = 3_600;
+
+/** A submission while it is under way. */
+export interface Submission extends RequestState {
+  /** What it has taken of limits ends with the answer. */
+  undo: () => void;
+}
+
+interface Asked {
+  readonly caller: Caller;
+  readonly order: VideoOrder;
+  readonly bytes: Buffer;
+  /** Only a stop of the process ends a submission: what its client does after it was sent changes nothing. */
+  readonly cancellation: Cancellation;
+}
+
+/** Submits in the first of the caller's groups that can. Returns the task's row. Throws: LocalError. */
+export async function submitVideo(services: Services, state: Submission, asked: Asked): Promise<TaskRow> {
+  const slot = state.freeSlot;
+  return inEachGroup(state, asked.caller, asked.order.model, {
+    serve: (caller, mayMoveOn) => submitIn(services, state, { ...asked, caller, mayMoveOn }),
+    leave() {
+      state.freeSlot = slot;
+      state.undo();
+      state.undo = nothing;
+      return Promise.resolve();
+    },
+  });
+}
+
+function nothing(): void {
+  // Nothing was taken.
+}
+
+async function submitIn(
+  services: Services,
+  state: Submission,
+  asked: Asked & { readonly mayMoveOn: boolean },
+): Promise<TaskRow> {
+  const { caller, order } = asked;
+  const { ctx, bill } = services;
+  const { model } = order;
+  state.caller = caller;
+  if (caller.limits.length > 0) await admit(services, state, { caller, model });
+  const found = await findCandidates(ctx.candidates, caller, { model });
+  const candidates = found.filter(({ provider }) => provider.video !== undefined);
+  if (candidates.length === 0) throw new LocalError(localErrors.noChannel(caller.group, model));
+  const priced = candidates.filter((channel) => factsFor(services, channel, { caller, order }) !== undefined);
+  const offers = priced.map((channel) => factsFor(services, channel, { caller, order }) as TaskFacts); // just looked at
+  if (offers.length === 0) throw new LocalError(localErrors.priceMissing(priceNameOf(order)));
+  // The dearest of them: whichever accepts it, enough is set aside.
+  const amount = held(
+    bill,
+    offers.map(taskEstimate).reduce((most, one) => (one > most ? one : most)),
+  );
+  const cap = costCapOf(caller, model, ctx.clock.seconds());
+  if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
+  const row = await newRow(services, state, { caller, order, facts: offers[0] as TaskFacts }); // there is one
+  try {
+    await reserve(services, state, { caller, model, amount });
+    return await callChannels(services, state, { ...asked, candidates: priced, row });
+  } catch (error) {
+    await giveUp(services, state, row);
+    throw error;
+  }
+}
+
+/** Throws: LocalError. */
+async function admit(
+  { callLimits }: Services,
+  state: Submission,
+  { caller, model }: { caller: Caller; model: string },
+): Promise<void> {
+  const { address } = state;
+  const admission = await callLimits.admit({ caller, model, input: 0, cap: undefined, output: 0, address });
+  if (admission.fault !== undefined) throw new LocalError(admission.fault);
+  const leave = state.freeSlot;
+  state.undo = () => admission.undo();
+  state.freeSlot = () => {
+    leave();
+    admission.leave(undefined);
+  };
+}
+
+function priceNameOf({ model, resolution }: VideoOrder): string {
+  return resolution === "" ? model : videoPriceName(model, resolution);
+}
+
+/** What is remembered of an order for this channel; undefined = it has no price there. What unknown models cost is no price of a video. */
+function factsFor(
+  { bill }: Services,
+  { provider, mapping }: LiveChannel,
+  { caller, order }: Pick<Asked, "caller" | "order">,
+): TaskFacts | undefined {
+  const { model, resolution, seconds, sizeText } = order;
+  const upstreamModel = mapping.get(model) ?? model;
+  const price = videoPrice(bill.prices(), { model, upstreamModel, resolution, group: caller.group });
+  if (price === undefined || provider.video === undefined) return undefined;
+  const { unit, usualSeconds } = videoWires[provider.video];
+  return {
+    seconds: seconds ?? usualSeconds,
+    size: sizeText,
+    resolution,
+    unit,
+    ratios: ratiosOf(price),
+    upstreamModel,
+    group: caller.group,
+    isGroupNamed: caller.isGroupNamed,
+  };
+}
+
+/** Of the model at this resolution, else of the model. */
+function videoPrice(
+  prices: PriceBook,
+  names: {
+    readonly model: string;
+    readonly upstreamModel: string;
+    readonly resolution: string;
+    readonly group: string;
+  },
+): Price | undefined {
+  const { model, upstreamModel, resolution, group } = names;
+  const at = (name: string) => videoPriceName(name, resolution);
+  const special = resolution === "" ? undefined : prices.show(at(model), at(upstreamModel), group);
+  if (special !== undefined && special.isFallback !== true) return special;
+  const price = prices.show(model, upstreamModel, group);
+  return price?.isFallback === true ? undefined : price;
+}
+
+function ratiosOf({ model, modelRatio, completionRatio, cacheRatio, groupRatio }: Price): PriceRatios {
+  return { model, modelRatio, completionRatio, cacheRatio, groupRatio };
+}
+
+async function newRow(
+  { ctx }: Services,
+  { requestId }: Submission,
+  { caller, order, facts }: { caller: Caller; order: VideoOrder; facts: TaskFacts },
+): Promise<TaskRow> {
+  const now = ctx.clock.seconds();
+  const row = {
+    task_id: `video_${randomHex(24)}`,
+    request_id: requestId,
+    kind: "video" as const,
+    user_id: caller.userId,
+    payer_id: caller.payerId,
+    token_id: caller.tokenId,
+    channel_id: 0,
+    key_id: 0,
+    wire: "",
+    model: order.model.replaceAll("\u0000", ""),
+    upstream_sealed: "",
+    result_sealed: "",
+    facts: JSON.stringify(facts),
+    state: "submitting" as const,
+    progress: 0,
+    outcome: "" as const,
+    charge: 0,
+    is_booked: 0,
+    code: "",
+    message: "",
+    misses: 0,
+    polls: 0,
+    next_at: now + SUBMIT_SEC,
+    deadline_at: now + SUBMIT_SEC,
+    created_at: now,
+    ended_at: 0,
+    deleted_at: 0,
+  };
+  return { ...row, id: await insertTask(ctx.db, row) };
+}
+
+/** Throws: LocalError. */
+async function reserve(
+  services: Services,
+  state: Submission,
+  { caller, model, amount }: { caller: Caller; model: string; amount: bigint },
+): Promise<void> {
+  const { ledger, options } = services.ctx;
+  const verdict = await ledger.reserve({
+    requestId: state.requestId,
+    userId: caller.payerId,
+    tokenId: caller.tokenId,
+    amount,
+    modelName: model,
+    isKept: true,
+    ...(caller.limits.length > 0 && windowsOf(caller, model, options)),
+    ...(caller.plans.length > 0 && plansOf(caller, model)),
+  });
+  if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
+}
+
+/** The upstream did not take it, or it is not known whether it did: either way its owner pays nothing. */
+async function giveUp({ ctx }: Services, state: Submission, row: TaskRow): Promise<void> {
+  if (state.trace.isSent) {
+    const message = "无法确认上游是否已接受任务，未收费";
+    await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
+    return;
+  }
+  await ctx.ledger.release(state.requestId);
+  await deleteTask(ctx.db, row.id);
+}
+
+interface Ready extends Asked {
+  readonly mayMoveOn: boolean;
+  readonly candidates: readonly LiveChannel[];
+  readonly row: TaskRow;
+}
+
+/** Throws: LocalError. */
+async function callChannels(services: Services, state: Submission, ready: Ready): Promise<TaskRow> {
+  const { ctx } = services;
+  const { caller, order, candidates, mayMoveOn, cancellation, row, bytes } = ready;
+  const { model } = order;
+  const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
+  const demand = {
+    tokens: () => 0,
+    hold: (limits: readonly LimitRef[]) =>
+      ctx.ledger.hold(state.requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
+  };
+  const kind = { isStream: false, endpoint: undefined, conversation: undefined };
+  const search = { caller, model, candidates, ...kind, mayMoveOn, cancellation, demand, wordsOf };
+  const accepted = await eachChannel<Accepted>(services, state, search, (channel) =>
+    submitTo(services, state, channel, ready),
+  );
+  const now = ctx.clock.seconds();
+  const change = {
+    upstream_sealed: ctx.secrets.seal(accepted.upstreamId, TASK_SEAL),
+    state: "queued",
+    next_at: Math.ceil(now + pollDelay(0)),
+    deadline_at: now + TASK_SEC,
+  } as const;
+  await changeOpenTask(ctx.db, row.id, change);
+  ctx.ledger.entrust(state.requestId);
+  return { ...row, ...accepted.change, ...change };
+}
+
+interface Accepted {
+  readonly kind: "accepted";
+  readonly upstreamId: string;
+  readonly change: Pick<TaskRow, "channel_id" | "key_id" | "wire" | "facts">;
+}
+
+/** Submits to one channel. The row names it before anything is sent. */
+async function submitTo(
+  services: Services,
+  { trace }: Submission,
+  channel: LiveChannel,
+  { caller, order, row }: Ready,
+): Promise<Accepted | RelayFault> {
+  const { ctx, upstream } = services;
+  const { provider, id: channel_id, keyId: key_id } = channel;
+  const facts = factsFor(services, channel, { caller, order });
+  if (facts === undefined || provider.video === undefined)
+    return { ...localErrors.priceMissing(priceNameOf(order)), retry: true };
+  const wire = videoWires[provider.video];
+  const ask = { ...order, model: facts.upstreamModel, seconds: facts.seconds };
+  const request = requestOf(() => wire.submit(ask));
+  if ("kind" in request) return request;
+  const change = { channel_id, key_id, wire: provider.video, facts: JSON.stringify(facts) };
+  await changeOpenTask(ctx.db, row.id, change);
+  // From here on until the answer is understood, it may be there.
+  trace.isSent = true;
+  const answer = await callTask(upstream, channel, request);
+  if (answer.kind === "failed") {
+    trace.isSent = answer.isUnsure;
+    return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;
+  }
+  const refusal = wire.refusal?.(answer.body);
+  if (refusal !== undefined) {
+    trace.isSent = false;
+    return statusFault({
+      status: 400,
+      body: { error: refusal },
+      text: "",
+      retryAfterMs: 0,
+      secrets: [channel.key],
+    });
+  }
+  const upstreamId = wire.taskId(answer.body, ask);
+  return upstreamId === ""
+    ? { ...unreadableFault("no id of a task", 200), retry: false }
+    : { kind: "accepted", upstreamId, change };
+}
+
+function requestOf<Made>(make: () => Made): Made | RelayFault {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
+    throw error;
+  }
+}

@@ -1,0 +1,188 @@
+// The Videos API: submit, look, list, fetch, cancel, delete (requirements C52–C57). Everything is found by who owns it: what is another's is
+// not there. Loaded when it is first asked for.
+
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { faultOf } from "#server/relay/finish.ts";
+import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import {
+  type Asked,
+  addressOf,
+  offersOf,
+  type RelayRequest,
+  type VideoRoute,
+} from "#server/relay/http/routes.ts";
+import { faultLabel, newRequestState } from "#server/relay/routing/failover.ts";
+import type { Services } from "#server/relay/services.ts";
+import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
+import { cancelTask } from "#server/tasks/cancel.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { sendContent } from "./content.ts";
+import { videoObject } from "./object.ts";
+import { readVideo } from "./request.ts";
+import { type Submission, submitVideo } from "./submit.ts";
+
+interface Call {
+  readonly services: Services;
+  readonly req: RelayRequest;
+  readonly response: ClientResponse;
+  readonly asked: Asked;
+  readonly route: VideoRoute;
+}
+
+/** Answers a call. Never throws. */
+export async function answerVideo(call: Call): Promise<void> {
+  const { response, route } = call;
+  if (route.verb === "submit") return submit(call);
+  try {
+    const caller = await callerOf(call);
+    if (route.verb === "list") response.sendJson(200, await list(call, caller));
+    else await answerOne(call, await ownTask(call, caller, route.id));
+  } catch (error) {
+    response.sendFault(faultOf(error));
+  }
+}
+
+/** Whoever has used up his key may still fetch what he paid for. */
+function callerOf({ services, req, asked }: Call): Promise<Caller> {
+  const address = addressOf(req, services.ctx.config.trustedProxies);
+  return services.authenticator.identify(offersOf(req, asked.key), address);
+}
+
+/** Throws: LocalError 404, alike for what is another's and for what never was. */
+async function ownTask({ services }: Call, caller: Caller, id: string): Promise<TaskRow> {
+  const row = await findTaskOf(services.ctx.db, caller, id);
+  if (row?.kind !== "video") throw new LocalError(localErrors.videoUnknown(id));
+  return row;
+}
+
+async function answerOne(call: Call, row: TaskRow): Promise<void> {
+  const { services, response, route } = call;
+  const { ctx } = services;
+  switch (route.verb) {
+    case "content":
+      return sendContent(services, call, row);
+    case "cancel":
+      return response.sendJson(200, await cancelled(call, row));
+    case "delete":
+      if (!hasEnded(row)) await cancelled(call, row);
+      await hideTask(ctx.db, row.id, ctx.clock.seconds());
+      return response.sendJson(200, { id: row.task_id, object: "video.deleted", deleted: true });
+    default:
+      return response.sendJson(200, videoObject(row));
+  }
+}
+
+/** Throws: LocalError 409 where it has ended, or its upstream goes on with it. */
+async function cancelled(call: Call, row: TaskRow): Promise<JsonRecord> {
+  const { ctx } = call.services;
+  if (hasEnded(row) || !(await cancelTask(ctx, row))) throw new LocalError(localErrors.taskNotCancellable());
+  const after = await findTaskOf(ctx.db, { userId: row.user_id, payerId: row.payer_id }, row.task_id);
+  return videoObject(after ?? row);
+}
+
+const USUAL_LIMIT = 20;
+const MOST_LIMIT = 100;
+
+async function list(call: Call, caller: Caller): Promise<JsonRecord> {
+  const query = new URL(call.req.url ?? "", "http://localhost").searchParams;
+  const limit = Number(query.get("limit") ?? USUAL_LIMIT);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LIMIT)
+    throw new LocalError(localErrors.fieldInvalid("limit"));
+  const order = query.get("order") ?? "desc";
+  if (order !== "asc" && order !== "desc") throw new LocalError(localErrors.fieldInvalid("order"));
+  const cursor = query.get("after") ?? "";
+  const after = cursor === "" ? undefined : (await ownTask(call, caller, cursor)).id;
+  const isAscending = order === "asc";
+  const rows = await listTasksOf(call.services.ctx.db, caller, {
+    kind: "video",
+    after,
+    limit: limit + 1,
+    isAscending,
+  });
+  const data = rows.slice(0, limit);
+  return {
+    object: "list",
+    data: data.map(videoObject),
+    first_id: data[0]?.task_id ?? null,
+    last_id: data.at(-1)?.task_id ?? null,
+    has_more: rows.length > limit,
+  };
+}
+
+async function submit(call: Call): Promise<void> {
+  const { services, req, response, asked } = call;
+  const { ctx, authenticator, limits } = services;
+  const address = addressOf(req, ctx.config.trustedProxies);
+  const offers = offersOf(req, asked.key);
+  const { requestId } = response;
+  const startedMs = ctx.clock.now();
+  const state: Submission = {
+    ...newRequestState({ requestId, startedMs, endpoint: "images", offers, address, headers: req.headers }),
+    undo: () => undefined,
+  };
+  let model = "";
+  try {
+    const caller = await authenticator.authenticate(offers, address);
+    state.caller = caller;
+    response.language = caller.language;
+    state.freeSlot = await limits.begin(caller, address);
+    const bytes = await services.readBody(req, response);
+    const order = await readVideo(bytes, req.headers["content-type"] ?? "");
+    model = order.model;
+    const row = await submitVideo(services, state, {
+      caller,
+      order,
+      bytes,
+      cancellation: new Cancellation(),
+    });
+    response.sendJson(200, videoObject(row));
+    tell(services, state, { model, status: 200, fault: undefined });
+  } catch (error) {
+    const fault = faultOf(error);
+    state.undo();
+    response.sendFault(fault);
+    tell(services, state, { model, status: fault.status, fault });
+    if (state.caller !== undefined)
+      services.errorLog.note({
+        ...state,
+        caller: state.caller,
+        fault,
+        model,
+        isStream: false,
+        status: fault.status,
+      });
+  } finally {
+    state.freeSlot();
+    state.entry?.leave(0);
+    state.run?.end(0);
+  }
+}
+
+/** One line for the operator. */
+function tell(
+  { ctx }: Services,
+  state: Submission,
+  { model, status, fault }: { model: string; status: number; fault: RelayFault | undefined },
+): void {
+  if (fault?.code === "internal_error") ctx.events.backgroundFailed({ task: "relay", error: fault.detail });
+  ctx.events.relayDone({
+    requestId: state.requestId,
+    endpoint: "videos",
+    model,
+    userId: state.caller?.userId ?? 0,
+    tokenId: state.caller?.tokenId ?? 0,
+    channelId: state.channel?.id ?? 0,
+    status,
+    fault: faultLabel(fault),
+    isStream: false,
+    attempts: state.attempts,
+    promptTokens: 0,
+    completionTokens: 0,
+    chargedQuota: 0,
+    elapsedMs: ctx.clock.now() - state.startedMs,
+    firstByteMs: 0,
+  });
+}

@@ -1,0 +1,30 @@
+// Cancelling a task: its upstream is asked first, since what goes on there costs the operator. Whoever answers for the channel may end it
+// without that.
+import type { VideoWireName } from "#contract/video.ts";
+import type { TaskRow } from "#server/store/tasks.ts";
+import { callTask } from "#server/upstream/video/call.ts";
+import { videoWires } from "#server/upstream/video/index.ts";
+import { channelOfTask, type TaskTools } from "./channel.ts";
+import { failTask } from "./end.ts";
+import { TASK_SEAL } from "./poll.ts";
+
+const CANCELLED = { state: "cancelled", code: "cancelled", message: "任务已取消，未收费" } as const;
+
+/** Whether it was cancelled; false = its upstream goes on with it. `isForced` = it ends for its owner all the same. */
+export async function cancelTask(tools: TaskTools, row: TaskRow, isForced = false): Promise<boolean> {
+  const isCancelled = await cancelUpstream(tools, row);
+  if (!isCancelled && !isForced) return false;
+  await failTask(tools, row, CANCELLED);
+  return true;
+}
+
+async function cancelUpstream(tools: TaskTools, row: TaskRow): Promise<boolean> {
+  const { cancel } = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
+  if (cancel === undefined || row.upstream_sealed === "") return false;
+  const channel = await channelOfTask(tools, row);
+  if (channel === undefined || channel === "gone") return false;
+  const { egress, credentials, clock, secrets } = tools;
+  const request = cancel(secrets.open(row.upstream_sealed, TASK_SEAL));
+  const answer = await callTask({ egress, credentials, now: clock.now }, channel, request);
+  return answer.kind === "answer";
+}

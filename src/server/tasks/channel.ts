@@ -1,0 +1,30 @@
+// The channel and the key that a task was submitted with: nothing else is ever asked about it (requirements C31).
+
+import type { Candidates } from "#server/channels/candidates.ts";
+import { Key } from "#server/channels/key-list.ts";
+import { openChannelKey } from "#server/channels/key-rings.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import { listSealedKeys } from "#server/store/channel-keys.ts";
+import { findChannel } from "#server/store/channels.ts";
+import type { TaskRow } from "#server/store/tasks.ts";
+import type { Tools } from "#server/tools.ts";
+
+export type TaskTools = Pick<
+  Tools,
+  "db" | "secrets" | "ledger" | "egress" | "credentials" | "clock" | "options" | "events" | "stopping"
+> & { readonly candidates: Candidates };
+
+/** `gone` = the channel or its key was deleted; undefined = it cannot be had at the moment. */
+export async function channelOfTask(
+  { db, secrets, candidates }: TaskTools,
+  { channel_id, key_id }: Pick<TaskRow, "channel_id" | "key_id">,
+): Promise<LiveChannel | "gone" | undefined> {
+  await candidates.pending;
+  const channel = candidates.byId(channel_id);
+  if (channel === undefined) return (await findChannel(db, channel_id)) === undefined ? "gone" : undefined;
+  if (key_id === 0) return channel.keys === undefined ? channel : "gone";
+  // Also one that is switched off: what it began is still its own.
+  const [row] = await listSealedKeys(db, channel_id, key_id);
+  if (row === undefined) return "gone";
+  return new Key(row).as(channel, (sealed) => openChannelKey(secrets, sealed));
+}

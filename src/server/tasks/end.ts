@@ -1,0 +1,90 @@
+// How a task ends: what becomes of its money is decided once, in its row, and then booked. Whoever finds it decided and not booked books
+// it, again if need be: the ledger takes each request id once (requirements C52).
+import { changeOpenTask, markTaskBooked, type TaskRow } from "#server/store/tasks.ts";
+import type { TaskTools } from "./channel.ts";
+import { type Made, type TaskFacts, taskCharge } from "./facts.ts";
+
+/** What a failed task tells. Both are shown to its owner. */
+export interface TaskEnd {
+  readonly state: "failed" | "cancelled";
+  readonly code: string;
+  readonly message: string;
+}
+
+const MOST_CODE = 64;
+const MOST_MESSAGE = 500;
+
+export function factsOf({ facts }: Pick<TaskRow, "facts">): TaskFacts {
+  // What submitTask wrote.
+  return JSON.parse(facts) as TaskFacts;
+}
+
+/** Ends a task without a charge; one whose end is decided ends as it was decided. */
+export async function failTask(tools: TaskTools, row: TaskRow, end: TaskEnd): Promise<void> {
+  const ended_at = tools.clock.seconds();
+  const code = clean(end.code, MOST_CODE);
+  const message = clean(end.message, MOST_MESSAGE);
+  const change = { state: end.state, outcome: "refund", code, message, ended_at } as const;
+  if (await changeOpenTask(tools.db, row.id, change)) await bookTask(tools, { ...row, ...change });
+}
+
+/** PostgreSQL cannot store NUL. */
+function clean(text: string, most: number): string {
+  return text.replaceAll("\u0000", "").slice(0, most);
+}
+
+/** Ends a task whose result is there. `result` is sealed. */
+export async function completeTask(
+  tools: TaskTools,
+  row: TaskRow,
+  { result, made }: { readonly result: string; readonly made: Made },
+): Promise<void> {
+  const facts: TaskFacts & { made: Made } = { ...factsOf(row), made };
+  const change = {
+    state: "completed",
+    outcome: "charge",
+    charge: Number(taskCharge(facts, made).amount),
+    facts: JSON.stringify(facts),
+    progress: 100,
+    result_sealed: result,
+    ended_at: tools.clock.seconds(),
+  } as const;
+  if (await changeOpenTask(tools.db, row.id, change)) await bookTask(tools, { ...row, ...change });
+}
+
+/** Books what was decided. Throws: when the ledger cannot take it now; it is tried again. */
+export async function bookTask(tools: TaskTools, row: TaskRow): Promise<void> {
+  const { db, ledger } = tools;
+  await ledger.resume(row.request_id);
+  if (row.outcome === "charge") await settle(tools, row);
+  else await ledger.release(row.request_id);
+  await markTaskBooked(db, row.id);
+}
+
+async function settle({ ledger, options, events }: TaskTools, row: TaskRow): Promise<void> {
+  const { request_id: requestId, payer_id: userId, token_id: tokenId } = row;
+  const { channel_id: channelId, key_id: keyId, model } = row;
+  const facts = factsOf(row) as TaskFacts & { readonly made?: Made };
+  const { amount, completionTokens, content, isEstimated } = taskCharge(facts, facts.made ?? {});
+  const log = {
+    content,
+    model_name: model,
+    elapsed_time: (row.ended_at - row.created_at) * 1_000,
+    first_byte_time: 0,
+    is_stream: 0,
+    estimated: isEstimated ? 1 : 0,
+    trail: "",
+  };
+  const booking = await ledger.settle({
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    keyId,
+    charge: amount,
+    usage: { promptTokens: 0, completionTokens, cachedTokens: 0 },
+    log: options.get("LogConsumeEnabled") ? log : null,
+  });
+  const quota = Number(booking.shortfall);
+  if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
+}
