@@ -2,6 +2,7 @@
 import {
   AppstoreOutlined,
   BookOutlined,
+  ClockCircleOutlined,
   ControlOutlined,
   DashboardOutlined,
   DollarOutlined,
@@ -105,6 +106,13 @@ export const consolePages: readonly PageRow[] = [
     access: "user",
     parent: "/log",
     load: async () => (await import("./pages/log/receipt.tsx")).ReceiptPage,
+  },
+  {
+    path: "/task",
+    title: "任务",
+    access: "user",
+    menu: { group: "控制台", label: "任务", icon: <ClockCircleOutlined aria-hidden="true" /> },
+    load: async () => (await import("./pages/task/list.tsx")).TaskListPage,
   },
   {
     path: "/topup",

@@ -127,6 +127,7 @@ export const AUDIT_ACTIONS = {
   "alert.delete": "删除通知对象",
   "alert.test": "测试通知对象",
   "alert.retry": "重发通知",
+  "task.cancel": "取消任务",
   "log.clear": "开始清理日志",
   "log.cleared": "清理日志",
 } as const;
@@ -155,6 +156,7 @@ export const AUDIT_RESOURCES = {
   login_provider: "登录服务",
   mail_domain: "邮箱域名",
   alert: "消息通知",
+  task: "任务",
   log: "日志",
 } as const;
 

@@ -36,6 +36,7 @@ import { signOnApi } from "./sign-on.ts";
 import { staffApi } from "./staff.ts";
 import { statementApi } from "./statement.ts";
 import { statusApi } from "./status.ts";
+import { taskApi } from "./task.ts";
 import { teamAdminApi, teamApi } from "./team.ts";
 import { tokenApi } from "./token.ts";
 import { usageApi } from "./usage.ts";
@@ -73,6 +74,7 @@ export const api = {
   paymentAdmin: paymentAdminApi,
   payout: payoutApi,
   invoice: invoiceApi,
+  task: taskApi,
   plan: planApi,
   channel: channelApi,
   channelKey: channelKeyApi,

@@ -59,6 +59,7 @@ const TAGS: Readonly<Record<string, string>> = {
   statement: "账单",
   invoice: "发票",
   payout: "提现",
+  task: "任务",
   books: "对账",
   staff: "管理员权限集",
   serviceAccount: "服务账户",

@@ -21,6 +21,7 @@ import { seedPassword, seedToken, seedUser } from "./seed.ts";
 import { signOnRecipes } from "./sign-on-recipes.ts";
 import { staffRecipes } from "./staff-recipes.ts";
 import { statementRecipes } from "./statement-recipes.ts";
+import { taskRecipes } from "./task-recipes.ts";
 import { teamRecipes } from "./team-recipes.ts";
 
 const BY_LEVEL = { public: "guest", user: "alice", admin: "admin", root: "root" } as const;
@@ -185,6 +186,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...payoutRecipes(freshUser),
   ...statementRecipes(freshUser, freshName),
   ...staffRecipes,
+  ...taskRecipes(freshChannel),
   ...teamRecipes(freshUser, freshName),
   ...channelKeyRecipes(freshChannel, freshName),
   ...keyRecipes(freshToken),

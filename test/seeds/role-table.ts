@@ -117,6 +117,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/team/:id/statement
     GET /api/team/:id/statement/:month
     GET /api/team/:id/statement/:month/pdf
+    GET /api/task/self
+    POST /api/task/self/:id/cancel
     GET /api/log/self
     GET /api/log/self/search
     GET /api/log/self/stat
@@ -162,6 +164,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/invoice_queue/:id/issue
     POST /api/invoice_queue/:id/refuse
     POST /api/invoice_queue/:id/reverse
+    GET /api/task
+    POST /api/task/:id/cancel
     GET /api/payout_queue
     POST /api/payout_queue/export
     POST /api/payout_queue/:id/pay

@@ -43,6 +43,7 @@ export const userPages: readonly string[] = [
   "/token?team=1",
   "/limit",
   "/log",
+  "/task",
   "/topup",
   "/subscription",
   "/statement",
@@ -60,6 +61,8 @@ export const userPages: readonly string[] = [
 export const adminPages: readonly string[] = [
   "/dashboard",
   "/log",
+  "/task",
+  "/task?open=true",
   "/channel",
   "/channel/add",
   "/channel/edit/1",

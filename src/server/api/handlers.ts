@@ -39,6 +39,7 @@ import { signOn } from "./sign-on.ts";
 import { staff } from "./staff.ts";
 import { statement } from "./statements.ts";
 import { status } from "./status.ts";
+import { task } from "./tasks.ts";
 import { teamAdmin } from "./team-admin.ts";
 import { team } from "./teams.ts";
 import { token } from "./tokens.ts";
@@ -71,6 +72,7 @@ export const handlers = {
   paymentAdmin,
   payout,
   invoice,
+  task,
   plan,
   partner,
   token,

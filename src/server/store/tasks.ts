@@ -3,10 +3,13 @@ import type { Selectable, SelectQueryBuilder } from "kysely";
 import { ENDED_STATES } from "#contract/video.ts";
 import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
+import { bounds, countRows, type Page } from "./page.ts";
 import type { Tables } from "./tables.ts";
 import type { TasksTable } from "./tables-tasks.ts";
 
 export type TaskRow = Selectable<TasksTable>;
+
+export type NamedTask = TaskRow & { readonly username: string; readonly channel_name: string | null };
 
 /** Whose tasks: those of a person that an account pays for. */
 export interface TaskOwner {
@@ -50,6 +53,52 @@ export function listTasksOf(
     .orderBy("id", isAscending ? "asc" : "desc")
     .limit(limit)
     .execute();
+}
+
+export interface TaskFilter {
+  /** undefined = of all. */
+  readonly userId?: number | undefined;
+  readonly isOpen?: boolean | undefined;
+}
+
+/** A page for the console, the newest first. */
+export function listTasks(db: Db, filter: TaskFilter, page: Page): Promise<NamedTask[]> {
+  const { limit, offset } = bounds(page);
+  return filtered(
+    db
+      .selectFrom("tasks")
+      .innerJoin("users", "users.id", "tasks.user_id")
+      .leftJoin("channels", "channels.id", "tasks.channel_id")
+      .selectAll("tasks")
+      .select(["users.username", "channels.name as channel_name"]),
+    filter,
+  )
+    .orderBy("tasks.id", "desc")
+    .limit(limit)
+    .offset(offset)
+    .execute();
+}
+
+export function countTasks(db: Db, filter: TaskFilter): Promise<number> {
+  return countRows(filtered(db.selectFrom("tasks"), filter));
+}
+
+function filtered<Joined extends "tasks" | "users" | "channels", Row>(
+  query: SelectQueryBuilder<Tables, Joined, Row>,
+  { userId, isOpen }: TaskFilter,
+): SelectQueryBuilder<Tables, Joined, Row> {
+  // The tables that are joined besides have none of these names.
+  const tasks = query as unknown as SelectQueryBuilder<Tables, "tasks", Row>;
+  const shown =
+    userId === undefined
+      ? tasks
+      : tasks.where("tasks.user_id", "=", userId).where("tasks.deleted_at", "=", 0);
+  const open = isOpen === true ? shown.where("tasks.is_booked", "=", 0) : shown;
+  return open as unknown as SelectQueryBuilder<Tables, Joined, Row>;
+}
+
+export function findTask(db: Db, id: number): Promise<TaskRow | undefined> {
+  return db.selectFrom("tasks").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 /** Those that are due, the longest overdue first. */

@@ -1,0 +1,127 @@
+// Tasks: what upstreams make in the background for calls. A user sees his own, an administrator those of all.
+import { StopOutlined } from "@ant-design/icons";
+import { Switch } from "antd";
+import { useSearchParams } from "react-router";
+import { type Query, query, useCall } from "#console/base/call.ts";
+import { useMay } from "#console/base/session.ts";
+import { toast } from "#console/base/toast.ts";
+import { Page } from "#console/ui/page.tsx";
+import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
+import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
+import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import { type ListInput, withParams } from "#console/ui/table-state.ts";
+import { type Task, taskApi } from "#contract/task.ts";
+import type { TaskState } from "#contract/video.ts";
+
+const STATES: Readonly<Record<TaskState, { readonly label: string; readonly tone: Tone }>> = {
+  submitting: { label: "提交中", tone: "idle" },
+  queued: { label: "排队中", tone: "idle" },
+  in_progress: { label: "进行中", tone: "good" },
+  completed: { label: "已完成", tone: "info" },
+  failed: { label: "失败", tone: "bad" },
+  cancelled: { label: "已取消", tone: "idle" },
+};
+
+function State({ row }: CellProps<Task>) {
+  const { label, tone } = STATES[row.state];
+  const isRunning = row.state === "in_progress" && row.progress > 0;
+  const hint = row.message === "" ? {} : { hint: row.message };
+  return <StatusTag tone={tone} label={isRunning ? `${label} ${row.progress}%` : label} {...hint} />;
+}
+
+/** Why a task failed, or nothing. */
+function Reason({ row }: CellProps<Task>) {
+  return row.message === "" ? null : <span className="tg-muted">{row.message}</span>;
+}
+
+const OWN: readonly Column<Task>[] = [
+  { key: "id", title: "ID", shows: "number", isNumber: true, width: 72 },
+  { key: "model", title: "模型", shows: "text", isInHead: true, width: 200, isGrowing: true },
+  { key: "state", title: "状态", isInHead: true, width: 130, cell: State },
+  { key: "asked", title: "规格", shows: "text", width: 150 },
+  { key: "quota", title: "费用", shows: "quota", isNumber: true, width: 110 },
+  { key: "created_at", title: "提交时间", shows: "time", width: 172 },
+  { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 172 },
+  { key: "message", title: "说明", width: 240, cell: Reason },
+  { key: "task_id", title: "任务编号", shows: "text", width: 220, isHiddenAtFirst: true },
+];
+
+const OF_ALL: readonly Column<Task>[] = [
+  ...OWN.slice(0, 2),
+  { key: "username", title: "用户", shows: "text", width: 120 },
+  { key: "channel_name", title: "渠道", shows: "text", none: "—", width: 140 },
+  ...OWN.slice(2),
+];
+
+function load(isAdmin: boolean, open: boolean) {
+  return ({ keyword: _keyword, ...page }: ListInput): Query<ListAnswer<Task>> =>
+    isAdmin
+      ? query(taskApi.list, { query: { ...page, open } })
+      : query(taskApi.listSelf, { query: { ...page, open } });
+}
+
+/** The cancelling of a row; whoever may write channels ends it though its upstream goes on. */
+function useCancel(isAdmin: boolean): (row: Task) => void {
+  const done = {
+    invalidates: [taskApi.list, taskApi.listSelf],
+    onSuccess: () => toast.success("任务已取消！"),
+  };
+  const cancel = useCall(taskApi.cancel, done);
+  const cancelSelf = useCall(taskApi.cancelSelf, done);
+  return ({ id }) => (isAdmin ? cancel : cancelSelf).mutate({ params: { id } });
+}
+
+export function TaskListPage() {
+  const isAdmin = useMay("log.read");
+  const mayEnd = useMay("channel.write");
+  const [params, setParams] = useSearchParams();
+  const isOpen = params.get("open") === "true";
+  const cancel = useCancel(isAdmin);
+  const actions = (row: Task): RowAction[] => [
+    {
+      key: "cancel",
+      label: "取消",
+      icon: <StopOutlined aria-hidden="true" />,
+      isDanger: true,
+      isDisabled: row.is_ended || (isAdmin && !mayEnd),
+      confirmText: "确认取消",
+      question: isAdmin
+        ? "任务立即结束，预扣的额度全额退回；上游若不接受取消，已产生的费用由渠道承担。"
+        : "上游接受取消时，预扣的额度全额退回；否则任务继续。",
+      onClick: () => cancel(row),
+    },
+  ];
+  const filters = (
+    <Switch
+      aria-label="只看进行中的任务"
+      checkedChildren="进行中"
+      unCheckedChildren="全部"
+      checked={isOpen}
+      onChange={(open) => setParams((current) => withParams(current, { open: open ? "true" : "", page: "" }))}
+    />
+  );
+  return (
+    <Page
+      title="任务"
+      lead="视频等由上游在后台完成的工作：提交时预扣，完成后结算一次，失败不收费。结束的任务保留 30 天。"
+    >
+      <ResourceTable<Task>
+        name="task"
+        label="任务列表"
+        load={load(isAdmin, isOpen)}
+        columns={isAdmin ? OF_ALL : OWN}
+        actions={actions}
+        actionsWidth={90}
+        filters={filters}
+        cardTitle={({ model }) => model}
+        cardState={(row) => <State row={row} />}
+        cardFacts={
+          isAdmin
+            ? ["username", "channel_name", "asked", "quota", "created_at"]
+            : ["asked", "quota", "created_at"]
+        }
+        empty={{ text: isOpen ? "没有进行中的任务。" : "还没有任务。通过 /v1/videos 提交的视频会列在这里。" }}
+      />
+    </Page>
+  );
+}
