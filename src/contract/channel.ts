@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { KeyMode } from "./channel-key.ts";
 import { ChannelLimits, ChannelTime, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
-import { CostSheetText } from "./cost-sheet.ts";
+import { CostRatio, CostSheetText } from "./cost-sheet.ts";
 import { endpoint } from "./endpoint.ts";
 import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
 import {
@@ -51,7 +51,6 @@ const ProxyAddress = z.string().trim().max(1_000, "代理地址过长");
 /** `never`: each call gets a connection of its own. */
 const Reuse = z.enum(["auto", "never"]);
 const Weight = z.int().min(0).max(1_000_000);
-const CostRatio = z.number().min(0, "成本倍率不能为负数").max(1_000, "成本倍率过大");
 const Priority = z.int().min(-1_000_000_000).max(1_000_000_000);
 
 export const Channel = z.object({

@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { isJson } from "./wire.ts";
 
+/** What a channel costs as a multiple of its models' prices. */
+export const CostRatio = z.number().min(0, "成本倍率不能为负数").max(1_000, "成本倍率过大");
+
 const Money = z.string().regex(/^\d{1,9}(\.\d{1,9})?$/, "价格须为最多九位小数的非负金额");
 
 /** Of a million LLM tokens or characters, a picture, or a minute of sound. */

@@ -37,6 +37,7 @@ export const channelColumns: {
     idle_ms: true,
     total_ms: true,
     cost_ratio: true,
+    cost_sheet: true,
     probe_time: true,
     probes: true,
   },

@@ -81,7 +81,7 @@ async function submitIn(
   const { model } = order;
   state.caller = caller;
   if (caller.limits.length > 0) await admit(services, state, { caller, model });
-  const found = await findCandidates(ctx.candidates, caller, { model });
+  const found = await findCandidates(ctx, caller, { model });
   const candidates = found.filter(({ provider }) => provider.video !== undefined);
   if (candidates.length === 0) throw new LocalError(localErrors.noChannel(caller.group, model));
   const priced = candidates.filter((channel) => factsFor(services, channel, { caller, order }) !== undefined);

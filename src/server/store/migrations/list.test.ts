@@ -192,9 +192,39 @@ test("the released migrations are the ones that were released", () => {
         "6eee38df196c91ebc3c7e99135531b29eb2b60ea547f40593f96698bfbebef85",
       ],
       [
+        "0052-granted-set",
+        "0140f46218e57b7e1ee387e7afcbda8585a176c0eb8f1ea4a74d24819555ef8d",
+        "dee786619bcbac1f0c98a1103c4583b0eeffa7b8957020b5d5a681ba4db50472",
+      ],
+      [
         "0050-team-projects",
         "fc3345ba50fed309617ae95b76584e4f8b7b273a9f51aff61af1cc3ee07fecd8",
         "590785fb1d9b5eb058c7f16a89c17050b3ce165776067e6cfed2751420fa6a89",
+      ],
+      [
+        "0034-call-costs",
+        "e1249dfc5ca8b348373604347e9f31de4124d8426692737377c6fb001020388b",
+        "49bbc457aa3cd21192e9be00206c7b73086f948d24131a37f8513674886c58cc",
+      ],
+      [
+        "0035-model-notices",
+        "ef150b68bde4a2c24e407e057176b371577057635dcdb51fe8a5e8ced37d0eb3",
+        "26ffa89f0e4e8e98a9781408d7049531e9e68cabdda77930f5c37d9a985f1615",
+      ],
+      [
+        "0041-model-lists",
+        "17724660db0b65f0ed0cfd5656f07ae654e2e40c808b814175864efd50303d34",
+        "1c06fb251b51dd59954e6e879b7b6ded70f435aeafdc00016cefd3a5a5084ca2",
+      ],
+      [
+        "0038-plan-reminders",
+        "735640a1671d42ddedeab13ca94f8e2bb9420b7ec313ec45bc497f6015a629a1",
+        "bc3da8558cf1b53b9013592e086829244f7eb0639a10f21dcbac12d755b505f2",
+      ],
+      [
+        "0043-tasks",
+        "0533251932bc81c90b89b21d0abbc0b291ac07ebca996a206f54e4df072c6ad8",
+        "95599557eaaaf03fbe4667068e2b17c81be24a3d7772c969622dddee90ee4939",
       ],
     ]
   `);

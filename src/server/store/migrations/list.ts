@@ -32,16 +32,16 @@ import { mailDomains } from "./0030-mail-domains.ts";
 import { language } from "./0031-language.ts";
 import { channelCost } from "./0032-channel-cost.ts";
 import { factorResets } from "./0033-factor-resets.ts";
-import { invoices } from "./0037-invoices.ts";
 import { callCosts } from "./0034-call-costs.ts";
 import { modelNotices } from "./0035-model-notices.ts";
+import { invoices } from "./0037-invoices.ts";
 import { planReminders } from "./0038-plan-reminders.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { modelLists } from "./0041-model-lists.ts";
-import { serviceAccounts } from "./0049-service-accounts.ts";
-import { grantedSet } from "./0052-granted-set.ts";
-import { teamProjects } from "./0050-team-projects.ts";
 import { tasks } from "./0043-tasks.ts";
+import { serviceAccounts } from "./0049-service-accounts.ts";
+import { teamProjects } from "./0050-team-projects.ts";
+import { grantedSet } from "./0052-granted-set.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
