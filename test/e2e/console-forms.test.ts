@@ -232,7 +232,9 @@ describe("tokens (requirements B2, B5)", () => {
       .getByRole("button", { name: /^复制令牌 .* 的其他形式$/ })
       .first()
       .click();
-    await page.getByRole("menuitem", { name: "Claude Code（settings.json）" }).click();
+    await page.getByRole("menuitem", { name: "客户端配置…" }).click();
+    const dialog = page.getByRole("dialog", { name: /^客户端配置/ });
+    await dialog.getByRole("button", { name: "复制", exact: true }).click();
     await page.getByText("已复制到剪贴板！").waitFor();
     // The sentence may still be that of the copy before.
     const clipboard = () => page.evaluate(() => navigator.clipboard.readText());

@@ -1,6 +1,7 @@
 // Shows codes or keys that were just made: to copy, to download, to select by hand. Closing it is the only way on.
 import { DownloadOutlined } from "@ant-design/icons";
 import { Button, Input, Modal } from "antd";
+import { Fragment, type ReactNode } from "react";
 import { copyText } from "#console/base/clipboard.ts";
 import { cleanFileName, downloadText } from "#console/base/download.ts";
 
@@ -27,9 +28,11 @@ export interface SecretsDialogProps {
   /** What became of them so far, and where they are found later. */
   readonly hint: string;
   readonly onClose: () => void;
+  /** What else can be done with them now. */
+  readonly extra?: ReactNode;
 }
 
-export function SecretsDialog({ batch, kind, hint, onClose }: SecretsDialogProps) {
+export function SecretsDialog({ batch, kind, hint, onClose, extra }: SecretsDialogProps) {
   const text = batch.secrets.join("\n");
   const count = batch.secrets.length;
   return (
@@ -50,6 +53,7 @@ export function SecretsDialog({ batch, kind, hint, onClose }: SecretsDialogProps
         <Button key="copy" onClick={() => void copyText(text)}>
           {count === 1 ? "复制" : "复制全部"}
         </Button>,
+        <Fragment key="extra">{extra}</Fragment>,
         <Button key="done" type="primary" onClick={onClose}>
           完成
         </Button>,

@@ -3,14 +3,7 @@ import { DownOutlined } from "@ant-design/icons";
 import { Button, type MenuProps, Space } from "antd";
 import { copyText } from "#console/base/clipboard.ts";
 import { formatCount, formatTime, maskKey, relativeTime } from "#console/base/format.ts";
-import {
-  claudeCodeSample,
-  codexSample,
-  continueSample,
-  curlSample,
-  environmentSample,
-  geminiCliSample,
-} from "#console/base/samples.ts";
+import { curlSample, environmentSample } from "#console/base/samples.ts";
 import { useQuotaDisplay, useServerAddress } from "#console/base/status.ts";
 import { ButtonMenu } from "#console/ui/button-menu.tsx";
 import type { CellProps } from "#console/ui/row-view.ts";
@@ -20,16 +13,8 @@ import { TimeText } from "#console/ui/value-text.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import { type Token, TokenStatus, tagsOf } from "#contract/token.ts";
 import { TOKEN_STATES } from "./filters.ts";
-import { expiryWords, NEVER } from "./values.ts";
+import { expiryWords, modelsFor, NEVER } from "./values.ts";
 import "./cells.css";
-
-/** By the file that each stands in. */
-const CLIENTS = [
-  { label: "Claude Code（settings.json）", sample: claudeCodeSample },
-  { label: "Codex（config.toml）", sample: codexSample },
-  { label: "Gemini CLI（.env）", sample: geminiCliSample },
-  { label: "Continue（config.yaml）", sample: continueSample },
-] as const;
 
 const SAMPLE_MODEL = "gpt-4o-mini";
 
@@ -46,16 +31,18 @@ export function State({ row }: CellProps<Token>) {
 interface CopyKeyProps {
   readonly token: Token;
   readonly onRotate: () => void;
+  /** Sets up a client. */
+  readonly onSetUp: () => void;
   /** Gets the text when the clipboard refused it. */
   readonly onRefused: (text: string) => void;
 }
 
-export function CopyKey({ token, onRotate, onRefused }: CopyKeyProps) {
+export function CopyKey({ token, onRotate, onSetUp, onRefused }: CopyKeyProps) {
   const server = useServerAddress();
   // Shown once, or it could not be opened now.
   const isClosed = token.key === "";
   const key = `sk-${token.key}`;
-  const model = token.models.split(",")[0] || SAMPLE_MODEL;
+  const model = modelsFor(token.models, [])[0] ?? SAMPLE_MODEL;
   const copy = async (text: string) => {
     if (!(await copyText(text))) onRefused(text);
   };
@@ -74,17 +61,7 @@ export function CopyKey({ token, onRotate, onRefused }: CopyKeyProps) {
       onClick: () => void copy(environmentSample({ server, key, model })),
     },
     { key: "address", label: "复制接口地址", onClick: () => void copy(`${server}/v1`) },
-    {
-      key: "clients",
-      type: "group",
-      label: "客户端配置",
-      children: CLIENTS.map(({ label, sample }) => ({
-        key: label,
-        label,
-        disabled: isClosed,
-        onClick: () => void copy(sample({ server, key, model })),
-      })),
-    },
+    { key: "clients", label: "客户端配置…", onClick: onSetUp },
     { key: "line", type: "divider" },
     { key: "rotate", label: "轮换密钥…", onClick: onRotate },
   ];

@@ -20,6 +20,7 @@ import { TextField } from "#console/ui/text-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenDraft, tokenApi } from "#contract/token.ts";
 import { userTokenApi } from "#contract/user-token.ts";
+import { ClientButton } from "./client-dialog.tsx";
 import { GroupsField, type GroupsFieldProps } from "./groups-field.tsx";
 import { ProjectField } from "./project-field.tsx";
 import {
@@ -195,6 +196,26 @@ function Labels({ token }: { readonly token: Token | undefined }) {
   );
 }
 
+interface MadeKeys extends Batch {
+  readonly hint: string;
+  /** Present = it is one, for which a client can be set up. */
+  readonly made?: Token;
+}
+
+/** The keys that were just made; such as are shown once are seen here and nowhere else. */
+function MadeDialog({ made: batch, onClose }: { readonly made: MadeKeys; readonly onClose: () => void }) {
+  const { hint, made } = batch;
+  return (
+    <SecretsDialog
+      batch={batch}
+      kind="令牌"
+      hint={hint}
+      onClose={onClose}
+      extra={made === undefined ? null : <ClientButton token={made} />}
+    />
+  );
+}
+
 export interface TokenFormProps {
   readonly token: Token | undefined;
   /** The user whom an administrator makes it for; undefined = oneself. */
@@ -211,7 +232,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
   const isFocused = useFirstFocus(token === undefined);
   const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get, userTokenApi.list];
   const show = (made: Token) =>
-    setBatch({ name: made.name, secrets: [`sk-${made.key}`], hint: onceHint(made) });
+    setBatch({ name: made.name, secrets: [`sk-${made.key}`], hint: onceHint(made), made });
   const create = useCall(tokenApi.create, {
     invalidates,
     onSuccess: (made) => {
@@ -221,7 +242,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
   });
   const grant = useCall(userTokenApi.create, { invalidates, onSuccess: show });
   const update = useCall(tokenApi.update, { invalidates, onSuccess: () => toast.success("令牌更新成功！") });
-  const [batch, setBatch] = useState<Batch & { readonly hint: string }>();
+  const [batch, setBatch] = useState<MadeKeys>();
   const createMany = useCall(tokenApi.createMany, {
     invalidates,
     onSuccess: (made, { body }) =>
@@ -313,9 +334,7 @@ export function TokenForm({ token: found, ownerId }: TokenFormProps) {
           </>
         )}
       </ResourceForm>
-      {batch === undefined ? null : (
-        <SecretsDialog batch={batch} kind="令牌" hint={batch.hint} onClose={toList} />
-      )}
+      {batch === undefined ? null : <MadeDialog made={batch} onClose={toList} />}
     </>
   );
 }

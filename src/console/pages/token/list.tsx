@@ -23,6 +23,7 @@ import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 import { TokenBulk } from "./bulk.tsx";
 import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
+import { ClientDialog } from "./client-dialog.tsx";
 import { TOKEN_FILE, TOKEN_FILTERS } from "./filters.ts";
 import { RotateDialog } from "./rotate.tsx";
 import "./list.css";
@@ -37,9 +38,9 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: wide(140, 112),
+    width: wide(126, 104),
   },
-  { key: "status", title: "状态", cell: State, isSortable: true, isInHead: true, width: wide(92, 90) },
+  { key: "status", title: "状态", cell: State, isSortable: true, isInHead: true, width: wide(86, 86) },
   { key: "key", title: "密钥", cell: Key, width: 146 },
   {
     key: "used_quota",
@@ -47,7 +48,7 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     shows: "quota",
     isSortable: true,
     isNumber: true,
-    width: wide(96, 78),
+    width: wide(84, 74),
   },
   {
     key: "remain_quota",
@@ -55,7 +56,7 @@ const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
     cell: RemainingQuota,
     isSortable: true,
     isNumber: true,
-    width: 118,
+    width: 110,
   },
   { key: "created_time", title: "创建时间", shows: "time", isSortable: true, width: wide(152, 150) },
   {
@@ -124,6 +125,7 @@ export function TokenListPage() {
   const user = useUser();
   const [refused, setRefused] = useState<SearchDraft>();
   const [rotated, setRotated] = useState<Token>();
+  const [setUp, setSetUp] = useState<Token>();
   const filters = useAddressFilters(TOKEN_FILTERS);
   const [params, setParams] = useSearchParams();
   const team = Number(params.get("team")) || 0;
@@ -176,6 +178,7 @@ export function TokenListPage() {
             <CopyKey
               token={token}
               onRotate={() => setRotated(token)}
+              onSetUp={() => setSetUp(token)}
               onRefused={(text) => setRefused({ text })}
             />
           )
@@ -185,6 +188,7 @@ export function TokenListPage() {
         cardFacts={["used_quota", "remain_quota", "created_time", "expired_time"]}
         empty={emptyOf(filters, { text: "还没有令牌。添加一个，就可以开始调用接口。", action: add })}
       />
+      {setUp === undefined ? null : <ClientDialog token={setUp} onClose={() => setSetUp(undefined)} />}
       {rotated === undefined ? null : (
         <RotateDialog token={rotated} lists={LISTS} onClose={() => setRotated(undefined)} />
       )}

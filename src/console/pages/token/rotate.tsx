@@ -7,6 +7,7 @@ import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { SecretsDialog } from "#console/ui/secrets-dialog.tsx";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { type Token, tokenApi } from "#contract/token.ts";
+import { ClientButton } from "./client-dialog.tsx";
 import { onceHint } from "./values.ts";
 
 const HOUR_SEC = 3_600;
@@ -34,6 +35,7 @@ export function RotateDialog({ token, lists, onClose }: RotateDialogProps) {
       <SecretsDialog
         batch={{ name: token.name, secrets: [`sk-${made.key}`] }}
         kind="令牌"
+        extra={<ClientButton token={made} />}
         hint={`${made.old_key_until === 0 ? "旧密钥已失效。" : `旧密钥在 ${formatTime(made.old_key_until)} 之前仍可使用。`}${onceHint(made)}`}
         onClose={onClose}
       />

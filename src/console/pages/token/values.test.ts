@@ -1,7 +1,17 @@
 import dayjs from "dayjs";
 import { describe, expect, it } from "vitest";
 import type { Token } from "#contract/token.ts";
-import { draftOf, expiryWords, isExpiry, NEVER, notesOf, updateOf, valuesOf, wholeDay } from "./values.ts";
+import {
+  draftOf,
+  expiryWords,
+  isExpiry,
+  modelsFor,
+  NEVER,
+  notesOf,
+  updateOf,
+  valuesOf,
+  wholeDay,
+} from "./values.ts";
 
 describe("token values", () => {
   it("start with the default quota and no expiry (requirements B9)", () => {
@@ -73,5 +83,13 @@ describe("expiryWords", () => {
     [now + 86_400 * 30, "1 个月后过期", "idle"],
   ])("says %i as %s", (time, text, tone) => {
     expect(expiryWords(time, now)).toEqual({ text, tone });
+  });
+});
+
+describe("models for a client", () => {
+  it("are those that the token names one by one, never a pattern, else all that may be called", () => {
+    expect(modelsFor("gpt-4o*, !gpt-4o-audio,o3 ", ["a"])).toEqual(["o3"]);
+    expect(modelsFor("gpt-4o*", ["a", "b"])).toEqual(["a", "b"]);
+    expect(modelsFor("", [])).toEqual([]);
   });
 });

@@ -144,3 +144,12 @@ export const QuotaRule = TokenDraft.shape.remain_quota;
 export const CountRule = TokenBatch.shape.count;
 export const TagsRule = TokenDraft.shape.tags;
 export const NotesRule = TokenDraft.shape.metadata;
+
+/** The models that can be offered: those that the list of the token names one by one, else all that the account may call. */
+export function modelsFor(list: string, open: readonly string[]): string[] {
+  const named = list
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && !name.startsWith("!") && !name.endsWith("*"));
+  return named.length > 0 ? named : [...open];
+}

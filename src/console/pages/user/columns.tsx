@@ -94,7 +94,7 @@ const rare = { isSortable: true, isHiddenAtFirst: true } as const;
 
 /** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 export const userColumns: readonly Column<User>[] = [
-  { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: wide(64, 56) },
+  { key: "id", title: "ID", shows: "number", isSortable: true, isNumber: true, width: wide(56, 50) },
   {
     key: "username",
     title: "用户名",
@@ -102,17 +102,17 @@ export const userColumns: readonly Column<User>[] = [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: wide(150, 138),
+    width: wide(136, 128),
   },
   {
     key: "group",
     title: "分组",
     isSortable: true,
-    width: wide(130, 100),
+    width: wide(110, 90),
     render: (user) => <GroupTags groups={groupsOf(user.group)} />,
   },
   { key: "stats", title: "统计信息", cell: Stats, width: wide(366, 360) },
-  { key: "role", title: "用户角色", cell: RolePill, isSortable: true, width: wide(112, 154) },
+  { key: "role", title: "用户角色", cell: RolePill, isSortable: true, width: wide(110, 140) },
   { key: "status", title: "状态", cell: UserState, isSortable: true, isInHead: true, width: wide(92, 88) },
   { key: "display_name", title: "显示名称", shows: "text", ...rare, width: 130 },
   { key: "email", title: "邮箱", shows: "text", none: "未绑定邮箱地址", ...rare, width: 190 },
