@@ -12,6 +12,7 @@ import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import { type ListInput, withParams } from "#console/ui/table-state.ts";
 import { type Task, taskApi } from "#contract/task.ts";
 import type { TaskState } from "#contract/video.ts";
+import "./list.css";
 
 const STATES: Readonly<Record<TaskState, { readonly label: string; readonly tone: Tone }>> = {
   submitting: { label: "提交中", tone: "idle" },
@@ -29,20 +30,26 @@ function State({ row }: CellProps<Task>) {
   return <StatusTag tone={tone} label={isRunning ? `${label} ${row.progress}%` : label} {...hint} />;
 }
 
-/** Why a task failed, or nothing. */
-function Reason({ row }: CellProps<Task>) {
-  return row.message === "" ? null : <span className="tg-muted">{row.message}</span>;
+/** What a card is about; of a failed task also why, since cards have no column for that. */
+function cardTitle({ model, message }: Task) {
+  if (message === "") return model;
+  return (
+    <>
+      {model}
+      <span className="tg-task-why">{message}</span>
+    </>
+  );
 }
 
 const OWN: readonly Column<Task>[] = [
   { key: "id", title: "ID", shows: "number", isNumber: true, width: 72 },
-  { key: "model", title: "模型", shows: "text", isInHead: true, width: 200, isGrowing: true },
+  { key: "model", title: "模型", shows: "text", isInHead: true, width: 160, isGrowing: true },
   { key: "state", title: "状态", isInHead: true, width: 130, cell: State },
-  { key: "asked", title: "规格", shows: "text", width: 150 },
+  { key: "asked", title: "规格", shows: "text", width: 140 },
   { key: "quota", title: "费用", shows: "quota", isNumber: true, width: 110 },
   { key: "created_at", title: "提交时间", shows: "time", width: 172 },
-  { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 172 },
-  { key: "message", title: "说明", width: 240, cell: Reason },
+  { key: "message", title: "说明", shows: "text", none: "—", width: 180 },
+  { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 172, isHiddenAtFirst: true },
   { key: "task_id", title: "任务编号", shows: "text", width: 220, isHiddenAtFirst: true },
 ];
 
@@ -93,6 +100,7 @@ export function TaskListPage() {
   ];
   const filters = (
     <Switch
+      className="tg-task-open"
       aria-label="只看进行中的任务"
       checkedChildren="进行中"
       unCheckedChildren="全部"
@@ -113,7 +121,7 @@ export function TaskListPage() {
         actions={actions}
         actionsWidth={90}
         filters={filters}
-        cardTitle={({ model }) => model}
+        cardTitle={cardTitle}
         cardState={(row) => <State row={row} />}
         cardFacts={
           isAdmin
