@@ -35,7 +35,7 @@ const RELAY_LADDER = [
   ["pass-limits"],
   ["serve"],
   ["finish"],
-  ["queries", "realtime", "video"],
+  ["queries", "realtime", "video", "stateful"],
   ["relay"],
 ];
 
@@ -51,6 +51,7 @@ const UPSTREAM_LADDER = [
   ["handlers"],
   ["call"],
   ["realtime", "video"],
+  ["stored"],
 ];
 
 const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes-guest"], ["routes"], ["app"], ["main"]];

@@ -284,6 +284,11 @@ export interface Provider extends Wire {
   readonly balance?: Balance;
 }
 
+/** Whether channels of a type keep responses that are asked for later: OpenAI's own wire, where the path is the vendor's. */
+export function keepsResponses({ dialect, paths }: Pick<Provider, "dialect" | "paths">): boolean {
+  return dialect === "openai" && paths.responses !== undefined;
+}
+
 /** Tells which wire a channel of this provider speaks for this model. */
 export function wireOf(provider: Provider, target: WireTarget): Wire {
   const alternate = provider.alternates?.find(({ when }) => holds(when, target));

@@ -304,6 +304,7 @@ describe("every option", () => {
     TokenShownOnceEnabled: "src/server/api/token-keys.test.ts",
     BudgetTimeZone: "src/server/relay/call-limits.test.ts",
     ChannelQueueSeconds: "src/server/relay/channel-limits.test.ts",
+    ResponsesStateEnabled: "src/server/relay/stateful.test.ts",
     SessionAffinityEnabled: "src/server/relay/routing/affinity.test.ts",
     ChannelStrategy: "src/server/relay/strategies.test.ts",
     ChannelStrategyByGroup: "src/server/relay/strategies.test.ts",

@@ -2,7 +2,8 @@
 import type { Tables } from "#server/store/tables.ts";
 
 type Columns = {
-  [Table in "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders" | "tasks"]: {
+  [Table in
+    "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders" | "tasks" | "stored_responses"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };
@@ -79,5 +80,15 @@ export const bookColumns: Columns = {
     created_at: true,
     ended_at: true,
     deleted_at: true,
+  },
+  stored_responses: {
+    id: true,
+    response_id: true,
+    user_id: true,
+    payer_id: true,
+    channel_id: true,
+    key_id: true,
+    model: true,
+    expires_at: true,
   },
 };

@@ -46,7 +46,7 @@ const LOSSES = `## 转换时的取舍
 - Responses 客户端自行运行的工具若不是函数（文本工具、终端、命名空间、工具搜索，Codex 都会用到），OpenRouter（\`openai/\` 开头的模型除外）、
   Groq 与 xAI 自有的 Responses 接口并不都接受：这类请求改为转换成对话发出，其余仍直通。DeepSeek（文本工具只接受 apply_patch）、Mistral（公开预览）、
   Together（测试版）与 MiniMax（不写 \`reasoning\` 便不思考）自有的 Responses 接口支持不全，一律转换。
-- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
+- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）默认明确拒绝：下一次请求可能由另一个渠道应答。开启“允许上游保存 Responses”后，\`previous_response_id\` 与 \`background\` 由生成它的渠道和密钥应答。
 `;
 
 /** The endpoints besides generation, in the order of the page. */

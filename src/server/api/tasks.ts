@@ -78,6 +78,7 @@ function present(row: NamedTask, language: Language): Task {
 
 function askedOf(row: TaskRow): string {
   const { seconds, size, resolution } = factsOf(row);
+  if (row.kind === "response") return "Responses";
   return [`${seconds} s`, size || resolution].filter((part) => part !== "").join(" · ");
 }
 

@@ -148,6 +148,8 @@ async function answerHere(
   if (req.method === "OPTIONS") response.sendPreflight();
   else if (route.kind === "video")
     await (await import("./video/video.ts")).answerVideo({ services, req, response, asked, route });
+  else if (route.kind === "stored")
+    await (await import("./stateful/answer.ts")).answerStored({ services, req, response, asked, route });
   else if (route.kind === "unknown") response.sendUnknownPath(asked.path);
   else if (route.kind === "upgrade") response.sendUpgradeRequired(localErrors.upgradeRequired());
   else await inform(services, req, response, { route, asked });
@@ -186,10 +188,15 @@ async function relay(
     response.language = caller.language;
     if (!services.limits.isOff) state.freeSlot = await services.limits.begin(caller, address);
     const body = services.readBody(req, response);
-    const read = readAsked(req, routed, body instanceof Promise ? await body : body);
+    const keepsState = route.endpoint === "responses" && services.ctx.options.get("ResponsesStateEnabled");
+    const read = readAsked(req, { ...routed, keepsState }, body instanceof Promise ? await body : body);
     const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
     state.incoming = incoming;
     if (incoming.isStream) expectStream(response, incoming, state.startedMs);
+    if (incoming.state !== undefined) {
+      await relayStateful(services, state, response, { caller, incoming });
+      return;
+    }
     const one = { caller, incoming };
     const reply = await (caller.fallbacks.length === 0
       ? serve(services, state, response, one)
@@ -212,6 +219,31 @@ async function relay(
       leaveChannel(state);
     }
   }
+}
+
+/** The same for a request whose response its upstream may keep. What is noted of it stands before the answer ends. */
+async function relayStateful(
+  services: Services,
+  state: RequestState,
+  response: ClientResponse,
+  asked: { readonly caller: Caller; readonly incoming: IncomingRequest },
+): Promise<void> {
+  const stateful = await import("./stateful/stateful.ts");
+  const one = await stateful.direct(services, asked);
+  state.caller = one.caller;
+  state.incoming = one.incoming;
+  state.reply = await stateful.inBackground(services, state, one);
+  if (state.reply !== undefined) return;
+  const made = await (one.caller.fallbacks.length === 0
+    ? serve(services, state, response, one)
+    : serveInGroups(services, state, response, one));
+  const { reply, done } = stateful.keep(services, { ...one, channel: state.channel }, made);
+  state.reply = reply;
+  if (reply.kind === "stream") {
+    const fault = await pipe(reply, response, false, () => state.account?.watch(reply));
+    state.fault = fault && lastWord(fault);
+  }
+  await done();
 }
 
 /** Gives back what the call took of its channel's limits and did not use. */
@@ -247,7 +279,7 @@ function servedModel({ ctx }: Services, caller: Caller, incoming: IncomingReques
 /** Reads a request, whichever kind of body it has. Throws: LocalError. */
 function readAsked(
   req: RelayRequest,
-  { route, asked }: RoutedRequest,
+  { route, asked, keepsState }: RoutedRequest & { readonly keepsState: boolean },
   body: Buffer,
 ): IncomingRequest | Promise<IncomingRequest> {
   const { deployment, wantsEvents, apiVersion } = asked;
@@ -257,6 +289,7 @@ function readAsked(
     apiVersion,
     passHeaders: formatHeaders(req, route.endpoint),
     session: sessionOf(req),
+    keepsState,
   };
   if (route.kind === "task")
     return readTask({ ...route, ...outside }, body, req.headers["content-type"] ?? "");

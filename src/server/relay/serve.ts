@@ -106,7 +106,7 @@ async function reserveAndCall(
   response: ClientResponse,
   { caller, incoming: asked, mayMoveOn }: Asked,
 ): Promise<Reply> {
-  const found = findCandidates(services.ctx, caller, asked);
+  const found = asked.pinned === undefined ? findCandidates(services.ctx, caller, asked) : [asked.pinned];
   const candidates = found instanceof Promise ? await found : found;
   const raised = raisedBy(candidates, asked);
   const account = accountOf(services, state, response, { caller, incoming: raised, candidates });

@@ -9,7 +9,7 @@ export interface TasksTable {
   task_id: string;
   /** Of its reservation, and of its entry in the ledger. */
   request_id: string;
-  kind: "video";
+  kind: "video" | "response";
   /** The person. */
   user_id: number;
   /** The account that pays. */
@@ -50,6 +50,20 @@ export interface TasksTable {
   deleted_at: number;
 }
 
+/** A response that its upstream keeps (requirements C60). Nothing of what was said. */
+export interface StoredResponsesTable {
+  id: Generated<number>;
+  /** The upstream's id, by which clients name it. */
+  response_id: string;
+  user_id: number;
+  payer_id: number;
+  channel_id: number;
+  key_id: number;
+  model: string;
+  expires_at: number;
+}
+
 export interface TaskTables {
   tasks: TasksTable;
+  stored_responses: StoredResponsesTable;
 }

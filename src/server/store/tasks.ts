@@ -129,7 +129,7 @@ export function claimTask(db: Db, seen: TaskRow, next_at: number): Promise<boole
 export function changeOpenTask(
   db: Db,
   id: number,
-  change: Partial<Omit<TaskRow, "id" | "task_id" | "request_id" | "kind">>,
+  change: Partial<Omit<TaskRow, "id" | "request_id" | "kind">>,
 ): Promise<boolean> {
   return changesOne(db.updateTable("tasks").set(change).where("id", "=", id).where("outcome", "=", ""));
 }

@@ -2,11 +2,12 @@
 // without that.
 import type { VideoWireName } from "#contract/video.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import { channelOfTask, type TaskTools } from "./channel.ts";
 import { failTask } from "./end.ts";
-import { TASK_SEAL } from "./poll.ts";
+import { hearOfTask, TASK_SEAL } from "./poll.ts";
 
 const CANCELLED = { state: "cancelled", code: "cancelled", message: "任务已取消，未收费" } as const;
 
@@ -19,12 +20,19 @@ export async function cancelTask(tools: TaskTools, row: TaskRow, isForced = fals
 }
 
 async function cancelUpstream(tools: TaskTools, row: TaskRow): Promise<boolean> {
-  const { cancel } = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
-  if (cancel === undefined || row.upstream_sealed === "") return false;
+  if (row.upstream_sealed === "") return false;
+  const { egress, credentials, clock, secrets } = tools;
   const channel = await channelOfTask(tools, row);
   if (channel === undefined || channel === "gone") return false;
-  const { egress, credentials, clock, secrets } = tools;
-  const request = cancel(secrets.open(row.upstream_sealed, TASK_SEAL));
-  const answer = await callTask({ egress, credentials, now: clock.now }, channel, request);
+  const id = secrets.open(row.upstream_sealed, TASK_SEAL);
+  const cancel =
+    row.kind === "response"
+      ? storedRequest(channel, "POST", { id, tail: "/cancel" })
+      : videoWires[row.wire as VideoWireName].cancel?.(id); // what submitVideo wrote
+  if (cancel === undefined) return false;
+  const answer = await callTask({ egress, credentials, now: clock.now }, channel, cancel);
+  // What was made before is paid: then the cancelling is no refund.
+  if (answer.kind === "answer" && row.kind === "response")
+    await hearOfTask(tools, row, polledResponse(answer.body));
   return answer.kind === "answer";
 }

@@ -37,11 +37,11 @@ function clean(text: string, most: number): string {
 export async function completeTask(
   tools: TaskTools,
   row: TaskRow,
-  { result, made }: { readonly result: string; readonly made: Made },
+  { result, made, state = "completed" }: { result: string; made: Made; state?: "completed" | "cancelled" },
 ): Promise<void> {
   const facts: TaskFacts & { made: Made } = { ...factsOf(row), made };
   const change = {
-    state: "completed",
+    state,
     outcome: "charge",
     charge: Number(taskCharge(facts, made).amount),
     facts: JSON.stringify(facts),
@@ -65,7 +65,7 @@ async function settle({ ledger, options, events }: TaskTools, row: TaskRow): Pro
   const { request_id: requestId, payer_id: userId, token_id: tokenId } = row;
   const { channel_id: channelId, key_id: keyId, model } = row;
   const facts = factsOf(row) as TaskFacts & { readonly made?: Made };
-  const { amount, completionTokens, content, isEstimated } = taskCharge(facts, facts.made ?? {});
+  const { amount, usage, content, isEstimated } = taskCharge(facts, facts.made ?? {});
   const log = {
     content,
     model_name: model,
@@ -82,7 +82,7 @@ async function settle({ ledger, options, events }: TaskTools, row: TaskRow): Pro
     channelId,
     keyId,
     charge: amount,
-    usage: { promptTokens: 0, completionTokens, cachedTokens: 0 },
+    usage,
     log: options.get("LogConsumeEnabled") ? log : null,
   });
   const quota = Number(booking.shortfall);

@@ -2,6 +2,8 @@
 import type { VideoSize } from "#contract/video.ts";
 import { charge, createPrice, estimate, explain, type PriceRatios } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { readUsage, type TokenUsage } from "#server/upstream/usage.ts";
 
 /** What the row of a task remembers of it, as JSON. No prompt. */
 export interface TaskFacts {
@@ -10,8 +12,11 @@ export interface TaskFacts {
   readonly size: string;
   readonly resolution: string;
   /** Of the wire: what is charged. */
-  readonly unit: "token" | "video";
+  readonly unit: "token" | "video" | "text";
   readonly ratios: PriceRatios;
+  /** Of text: dearer prices of long prompts, and the usage that was set aside for. */
+  readonly tiers?: readonly { readonly above: number; readonly ratios: PriceRatios }[];
+  readonly usual?: Pick<TokenUsage, "promptTokens" | "completionTokens">;
   readonly upstreamModel: string;
   readonly group: string;
   readonly isGroupNamed: boolean;
@@ -21,17 +26,21 @@ export interface TaskFacts {
 export interface Made {
   readonly seconds?: number | undefined;
   readonly tokens?: number | undefined;
+  readonly usage?: JsonRecord | undefined;
 }
 
 export interface TaskCharge {
   readonly amount: bigint;
-  readonly completionTokens: number;
+  readonly usage: TokenUsage;
   /** The log's explanation. */
   readonly content: string;
   readonly isEstimated: boolean;
 }
 
 const REMARK_UNTOLD = "（上游未返回用量，按请求的时长计）";
+const REMARK_NO_USAGE = "（上游未返回用量，按本地估算）";
+const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+const MOST_TEXT = { promptTokens: 20_000_000, completionTokens: 2_000_000 };
 const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1_024;
 /** Wider frames, more of them, and sound: a report of more than this many times the usual is not believed. */
@@ -57,26 +66,38 @@ export function taskEstimate(facts: Omit<TaskFacts, "upstreamModel" | "group" | 
 
 /** What a finished task costs. */
 export function taskCharge(facts: TaskFacts, made: Made): TaskCharge {
+  const charged = facts.unit === "video" ? videoCharge(facts, made) : tokenCharge(facts, made);
+  return facts.isGroupNamed ? { ...charged, content: `${charged.content}（分组 ${facts.group}）` } : charged;
+}
+
+function videoCharge(facts: TaskFacts, made: Made): TaskCharge {
   const price = createPrice(facts.ratios);
-  const remark = facts.isGroupNamed ? `（分组 ${facts.group}）` : "";
-  if (facts.unit === "video") {
-    const told = isWithin(made.seconds, facts.seconds) ? made.seconds : undefined;
-    const counted = { unit: "video", seconds: told ?? facts.seconds } as const;
-    const amount = chargeUnits(counted, price);
-    return {
-      amount,
-      completionTokens: 0,
-      content: explainUnits(counted, price, amount) + remark,
-      isEstimated: false,
-    };
-  }
-  const usual = usualTokens(facts);
-  const told = isWithin(made.tokens, usual * MOST_TIMES) ? Math.ceil(made.tokens) : undefined;
-  const completionTokens = told ?? usual;
-  const usage = { promptTokens: 0, completionTokens, cachedTokens: 0 };
+  const told = isWithin(made.seconds, facts.seconds) ? made.seconds : undefined;
+  const counted = { unit: "video", seconds: told ?? facts.seconds } as const;
+  const amount = chargeUnits(counted, price);
+  return { amount, usage: NOTHING, content: explainUnits(counted, price, amount), isEstimated: false };
+}
+
+function tokenCharge(facts: TaskFacts, made: Made): TaskCharge {
+  const tiers = (facts.tiers ?? []).map(({ above, ratios }) => ({ above, price: createPrice(ratios) }));
+  const price = createPrice(facts.ratios, tiers);
+  const told = facts.unit === "text" ? textUsage(made) : videoUsage(facts, made);
+  const remark = facts.unit === "text" ? REMARK_NO_USAGE : REMARK_UNTOLD;
+  const usual = facts.usual ?? { promptTokens: 0, completionTokens: usualTokens(facts) };
+  const usage = told ?? { ...NOTHING, ...usual };
   const amount = charge(usage, price);
-  const content = explain(usage, price, amount) + (told === undefined ? REMARK_UNTOLD : "") + remark;
-  return { amount, completionTokens, content, isEstimated: told === undefined };
+  const content = explain(usage, price, amount) + (told === undefined ? remark : "");
+  return { amount, usage, content, isEstimated: told === undefined };
+}
+
+function videoUsage(facts: TaskFacts, { tokens }: Made): TokenUsage | undefined {
+  const most = usualTokens(facts) * MOST_TIMES;
+  return isWithin(tokens, most) ? { ...NOTHING, completionTokens: Math.ceil(tokens) } : undefined;
+}
+
+/** As the upstream reports it, within what any model takes. */
+function textUsage({ usage }: Made): TokenUsage | undefined {
+  return usage === undefined ? undefined : readUsage(usage, MOST_TEXT)?.usage;
 }
 
 function isWithin(told: number | undefined, most: number): told is number {

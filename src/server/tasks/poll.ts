@@ -1,6 +1,7 @@
 // Looks after tasks that are under way: asks their upstreams, ends those that are done, failed or late, and books what was decided.
 // Any number of processes may do it at once: each task is one's turn at a time, and its end is decided once (requirements C52, C54).
 import type { VideoWireName } from "#contract/video.ts";
+import { deleteExpiredResponses } from "#server/store/stored-responses.ts";
 import {
   changeOpenTask,
   claimTask,
@@ -8,6 +9,8 @@ import {
   listDueTasks,
   type TaskRow,
 } from "#server/store/tasks.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { Polled } from "#server/upstream/video/wire.ts";
@@ -25,6 +28,7 @@ const FIRST_SEC = 2;
 const LONGEST_SEC = 30;
 /** So often in a row an upstream may say that it does not know a task. */
 const MOST_MISSES = 3;
+const FORGOTTEN_AT_ONCE = 5_000;
 const RETENTION_SEC = 30 * 86_400;
 
 /** Between the `polls`th question and the next. Unit: seconds. */
@@ -50,8 +54,10 @@ export async function pollTasks(tools: TaskTools): Promise<number> {
 }
 
 /** Forgets tasks that ended long ago. Returns how many. */
-export function forgetTasks({ db, clock }: Pick<TaskTools, "db" | "clock">): Promise<number> {
-  return deleteEndedTasks(db, clock.seconds() - RETENTION_SEC, 5_000);
+export async function forgetTasks({ db, clock }: Pick<TaskTools, "db" | "clock">): Promise<number> {
+  const now = clock.seconds();
+  await deleteExpiredResponses(db, now, FORGOTTEN_AT_ONCE);
+  return deleteEndedTasks(db, now - RETENTION_SEC, FORGOTTEN_AT_ONCE);
 }
 
 async function lookAfter(tools: TaskTools, row: TaskRow): Promise<void> {
@@ -77,7 +83,7 @@ async function ask(tools: TaskTools, row: TaskRow): Promise<void> {
   const polled =
     channel === undefined ? { state: "unknown" as const } : await questionOf(tools, row, channel);
   if (polled === "missing") return missed(tools, row);
-  return heard(tools, row, polled);
+  return hearOfTask(tools, row, polled);
 }
 
 async function questionOf(
@@ -85,13 +91,21 @@ async function questionOf(
   row: TaskRow,
   channel: Exclude<Awaited<ReturnType<typeof channelOfTask>>, "gone" | undefined>,
 ): Promise<Polled | "missing"> {
-  const wire = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const callTools = { egress: tools.egress, credentials: tools.credentials, now: tools.clock.now };
+  if (row.kind === "response") {
+    const answer = await callTask(callTools, channel, storedRequest(channel, "GET", { id }));
+    return answer.kind === "failed" ? unheard(answer.fault) : polledResponse(answer.body);
+  }
+  const wire = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
   const answer = await callTask(callTools, channel, wire.poll(id));
-  if (answer.kind === "failed") return answer.fault.upstreamStatus === 404 ? "missing" : { state: "unknown" };
+  if (answer.kind === "failed") return unheard(answer.fault);
   // A refusal with status 200 says nothing of the task.
   return wire.refusal?.(answer.body) === undefined ? wire.polled(answer.body) : { state: "unknown" };
+}
+
+function unheard({ upstreamStatus }: RelayFault): Polled | "missing" {
+  return upstreamStatus === 404 ? "missing" : { state: "unknown" };
 }
 
 async function missed(tools: TaskTools, row: TaskRow): Promise<void> {
@@ -103,15 +117,20 @@ async function missed(tools: TaskTools, row: TaskRow): Promise<void> {
   await endLate(tools, row);
 }
 
-async function heard(tools: TaskTools, row: TaskRow, polled: Polled): Promise<void> {
+/** Takes in what an upstream says of a task whose end is open. */
+export async function hearOfTask(tools: TaskTools, row: TaskRow, polled: Polled): Promise<void> {
   switch (polled.state) {
     case "done": {
-      const { seconds, tokens } = polled;
+      const { seconds, tokens, usage } = polled;
       const result = tools.secrets.seal(polled.result, TASK_SEAL);
-      return completeTask(tools, row, { result, made: { seconds, tokens } });
+      return completeTask(tools, row, { result, made: { seconds, tokens, usage } });
     }
-    case "failed":
     case "cancelled":
+      // What came before is paid.
+      return polled.usage === undefined
+        ? failTask(tools, row, polled)
+        : completeTask(tools, row, { result: "", made: { usage: polled.usage }, state: "cancelled" });
+    case "failed":
       return failTask(tools, row, polled);
     case "queued":
     case "in_progress": {

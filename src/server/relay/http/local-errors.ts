@@ -121,6 +121,17 @@ export const localErrors = {
       type: "invalid_request_error",
       param: "model",
     }),
+  /** OpenAI's code: upon it clients send the whole conversation. */
+  previousResponseUnknown: (id: string): RelayFault => ({
+    ...localFault(400, "previous_response_not_found", `找不到 ID 为 ${id.slice(0, 80)} 的上一个响应`, {
+      type: "invalid_request_error",
+      param: "previous_response_id",
+    }),
+  }),
+  responseUnknown: (id: string) =>
+    localFault(404, "response_not_found", `响应 ${id.slice(0, 80)} 不存在`, {
+      type: "invalid_request_error",
+    }),
   videoUnknown: (id: string) =>
     localFault(404, "video_not_found", `视频 ${id.slice(0, 80)} 不存在`, { type: "invalid_request_error" }),
   videoNotReady: () => localFault(409, "video_not_ready", "视频尚未完成", { type: "invalid_request_error" }),

@@ -55,8 +55,16 @@ export interface VideoRoute {
   readonly id: string;
 }
 
+/** A response that an upstream keeps (vendors/responses-stored). */
+export interface StoredRoute {
+  readonly kind: "stored";
+  readonly verb: "get" | "input-items" | "cancel" | "delete";
+  readonly id: string;
+}
+
 export type Route =
   | RelayRoute
+  | StoredRoute
   | VideoRoute
   | TaskRoute
   | { readonly kind: "models" }
@@ -137,12 +145,32 @@ function verbOfOne(method: string): VideoRoute["verb"] | false {
   return method === "DELETE" ? "delete" : (method === "GET" || method === "HEAD") && "get";
 }
 
+const STORED = /^\/v1\/responses\/([^/]+)(?:\/(input_items|cancel))?$/;
+
+/** undefined = there is no such call. */
+function storedRoute(method: string, path: string): StoredRoute | undefined {
+  const [, id, part] = STORED.exec(path) ?? [];
+  // A call of its own, which needs no id.
+  if (id === undefined || id === "compact") return undefined;
+  const verb = STORED_VERBS.get(`${method} ${part ?? ""}`);
+  return verb && { kind: "stored", verb, id: decode(id) };
+}
+
+const STORED_VERBS: ReadonlyMap<string, StoredRoute["verb"]> = new Map([
+  ["GET ", "get"],
+  ["GET input_items", "input-items"],
+  ["POST cancel", "cancel"],
+  ["DELETE ", "delete"],
+]);
+
 /** The route of a path. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
   const plain = plainPath(path);
   const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
   if (served === undefined && plain.startsWith("/v1/video"))
     return videoRoute(method, plain) ?? { kind: "unknown" };
+  if (served === undefined && plain.startsWith("/v1/responses/"))
+    return storedRoute(method, plain) ?? { kind: "absent" };
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
 }
 

@@ -238,10 +238,11 @@ function isFault(result: { readonly kind: string }): result is RelayFault {
 
 function callOf(
   channel: LiveChannel,
-  { endpoint, body, form, model, isStream, isArray, apiVersion, passHeaders, hints }: IncomingRequest,
+  incoming: IncomingRequest,
   { trace, requestId }: RequestState,
   cancellation: Cancellation,
 ): Call {
+  const { endpoint, body, form, model, isStream, isArray, apiVersion, passHeaders, hints } = incoming;
   return {
     target: channel,
     endpoint,
@@ -257,6 +258,8 @@ function callOf(
     seed: requestId,
     trace,
     cancellation,
+    isStored: incoming.state?.isStored === true,
+    isPinned: incoming.pinned !== undefined,
   };
 }
 

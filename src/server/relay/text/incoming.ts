@@ -3,6 +3,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { EndpointName } from "#contract/providers.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { TextEndpoint } from "#server/relay/http/routes.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
@@ -18,7 +19,7 @@ import {
 import { newTally, type Tally } from "#server/upstream/json/scan.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { chatFrom } from "./cursor-compat.ts";
-import { refuseState } from "./stateful-fields.ts";
+import { refuseState, type StateAsked, stateAsked } from "./stateful-fields.ts";
 
 /** Endpoints that generate nothing: only the input is charged. */
 export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
@@ -75,6 +76,10 @@ export interface IncomingRequest {
   readonly tally: Readonly<Tally>;
   /** Of a request for pictures or sound. */
   readonly task?: TaskFacts;
+  /** What a request for a response asks its upstream to keep; absent = nothing is kept. */
+  readonly state?: StateAsked | undefined;
+  /** The one channel that it may go to, with its key. */
+  readonly pinned?: LiveChannel;
 }
 
 /** Source: requirements W8.1. */
@@ -100,6 +105,8 @@ export interface Outside {
   readonly passHeaders: readonly string[];
   readonly session?: string;
   readonly hints?: JsonRecord | undefined;
+  /** Upstreams may keep responses. */
+  readonly keepsState?: boolean;
 }
 
 /** Reads a request. Throws: LocalError with status 400. */
@@ -120,7 +127,7 @@ export function readIncoming(
   const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new LocalError(localErrors.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  if (KEEPS_STATE.has(endpoint)) refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
+  const state = stateIn(outside, body);
   const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
@@ -137,7 +144,20 @@ export function readIncoming(
     maxTokens,
     choices,
     tally,
+    state,
   };
+}
+
+/** What a request asks its upstream to keep, where that may be; else it is refused. Throws: LocalError. */
+function stateIn(
+  { endpoint, keepsState }: Outside & { readonly endpoint: TextEndpoint },
+  { bytes, object }: ClientBody,
+): StateAsked | undefined {
+  if (!KEEPS_STATE.has(endpoint)) return undefined;
+  const said = (name: string) => readMember(bytes, object, name);
+  if (endpoint === "responses" && keepsState === true) return stateAsked(said);
+  refuseState(endpoint, said);
+  return undefined;
 }
 
 /** Formats with fields that rely on state kept by an upstream. */

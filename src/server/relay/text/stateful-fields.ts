@@ -14,3 +14,31 @@ export function refuseState(endpoint: EndpointName, read: (name: string) => unkn
   const name = STATE.find(isAsked);
   if (name !== undefined) throw new LocalError(localErrors.stateRefused(name));
 }
+
+/** What a request for a response asks its upstream to keep. */
+export interface StateAsked {
+  /** "" = it goes on from none. */
+  readonly previous: string;
+  readonly isBackground: boolean;
+  /** OpenAI keeps what it is not told to forget. */
+  readonly isStored: boolean;
+}
+
+/** Reads it, where upstreams may keep responses. Throws: LocalError with status 400. */
+export function stateAsked(read: (name: string) => unknown): StateAsked {
+  const [previous, isBackground, store, isStream] = [
+    read("previous_response_id") ?? "",
+    read("background") ?? false,
+    read("store") ?? true,
+    read("stream") ?? false,
+  ];
+  if ((read("conversation") ?? undefined) !== undefined)
+    throw new LocalError(localErrors.stateRefused("conversation"));
+  if (typeof previous !== "string") throw new LocalError(localErrors.fieldInvalid("previous_response_id"));
+  if (typeof store !== "boolean") throw new LocalError(localErrors.fieldInvalid("store"));
+  if (typeof isBackground !== "boolean") throw new LocalError(localErrors.fieldInvalid("background"));
+  // What nobody keeps cannot be asked for later; its events are kept by none of our calls.
+  if (isBackground && !store) throw new LocalError(localErrors.fieldInvalid("store"));
+  if (isBackground && isStream !== false) throw new LocalError(localErrors.fieldInvalid("stream"));
+  return { previous, isBackground, isStored: store };
+}

@@ -226,6 +226,11 @@ test("the released migrations are the ones that were released", () => {
         "0533251932bc81c90b89b21d0abbc0b291ac07ebca996a206f54e4df072c6ad8",
         "95599557eaaaf03fbe4667068e2b17c81be24a3d7772c969622dddee90ee4939",
       ],
+      [
+        "0044-stored-responses",
+        "bf6af259ba1e99b4879d0ba7a85bfcfb904205371f0c744b041437227a35d1af",
+        "cfc208e93220570eab5be3329525421942d396d55a6bbbda79cb723d5aa1118d",
+      ],
     ]
   `);
 });

@@ -42,6 +42,9 @@ import { tasks } from "./0043-tasks.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { teamProjects } from "./0050-team-projects.ts";
 import { grantedSet } from "./0052-granted-set.ts";
+import { tasks } from "./0043-tasks.ts";
+import { storedResponses } from "./0044-stored-responses.ts";
+import { serviceAccounts } from "./0049-service-accounts.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -88,4 +91,5 @@ export const MIGRATIONS: readonly Migration[] = [
   modelLists,
   planReminders,
   tasks,
+  storedResponses,
 ];

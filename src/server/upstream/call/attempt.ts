@@ -55,7 +55,9 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
   const result = perform(tools, call, plan);
   const { beside } = plan;
-  return beside === undefined ? result : result.then((first) => elseItsOwn(tools, asked, beside, first));
+  return beside === undefined || asked.isPinned === true
+    ? result
+    : result.then((first) => elseItsOwn(tools, asked, beside, first));
 }
 
 /** A channel that turns out to lack an additional format is called in its wire's own format, now and in later calls. */

@@ -97,6 +97,10 @@ export interface Call {
   readonly facts?: CallFacts | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Trace;
+  /** The upstream may keep the response. */
+  readonly isStored?: boolean;
+  /** The upstream has what the input refers to. */
+  readonly isPinned?: boolean;
 }
 
 /** Everything that is the same for each call of a channel, an endpoint and a model. */

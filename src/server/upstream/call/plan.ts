@@ -40,6 +40,8 @@ interface PlanKey {
   readonly isBeyondChat?: boolean;
   /** The vendor's own Responses would refuse it, its chat not (`isBeyondResponses`). */
   readonly isBeyondResponses?: boolean;
+  /** It goes on from what the upstream has: no other format can. */
+  readonly isPinned?: boolean;
 }
 
 /** The value of an option that a row's header is filled from. */
@@ -73,7 +75,8 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
     plans.set(owner, known);
   }
   const absent = absences.get(owner);
-  const isAbsent = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
+  const isWithout = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
+  const isAbsent = isWithout && key.isPinned !== true;
   const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
   const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}`;
   const usual = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
@@ -230,7 +233,7 @@ interface Wish {
   readonly effort: Effort | undefined;
 }
 
-type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream">;
+type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream" | "isPinned">;
 
 const BEYOND_CHAT = { isBeyondChat: true } as const;
 const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
@@ -240,6 +243,7 @@ const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
  * Chat tools together with reasoning, and the effort `max`; other vendors' Responses refuse tools that their chat takes as functions.
  */
 export function beyond(asked: Asked): typeof BEYOND_CHAT | typeof BEYOND_RESPONSES | undefined {
+  if (asked.isPinned === true) return undefined;
   if (asked.endpoint === "responses") return isBeyondResponses(asked) ? BEYOND_RESPONSES : undefined;
   return isBeyondChat(asked) ? BEYOND_CHAT : undefined;
 }

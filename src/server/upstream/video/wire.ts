@@ -41,11 +41,15 @@ export type Polled =
       /** What it reports to have made; undefined = it does not say. */
       readonly seconds?: number | undefined;
       readonly tokens?: number | undefined;
+      /** Of text. */
+      readonly usage?: JsonRecord | undefined;
     }
   | {
       readonly state: "failed" | "cancelled";
       readonly code: string;
       readonly message: string;
+      /** Of text that came before. */
+      readonly usage?: JsonRecord | undefined;
     };
 
 export interface VideoWire {

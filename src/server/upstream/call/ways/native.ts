@@ -82,18 +82,21 @@ function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat
   // Gemini has the model in the path.
   if (endpoint !== "generate" && format !== generateCount && body.model !== model)
     set.set("model", JSON.stringify(model));
-  // A response stored at one upstream cannot be found through another channel (vendors/responses-stored).
-  if (endpoint === "responses") {
-    set.set("store", "false");
-    const input = inputWithoutThoughts(body, isUnreadable);
-    if (input !== undefined) set.set("input", input);
-    const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
-    if (reasoning) set.set("reasoning", JSON.stringify(reasoning));
-  }
+  if (endpoint === "responses") editResponses(call, effort, set);
   const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
   for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
   if (more !== undefined) return { set, drop: new Set(more.drop) };
   return set.size === 0 ? undefined : { set };
+}
+
+function editResponses(call: Call, effort: Plan["effort"], set: Map<string, string>): void {
+  const { body } = call;
+  // A response stored at one upstream cannot be found through another channel (vendors/responses-stored).
+  if (call.isStored !== true) set.set("store", "false");
+  const input = call.isPinned === true ? undefined : inputWithoutThoughts(body, isUnreadable);
+  if (input !== undefined) set.set("input", input);
+  const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
+  if (reasoning) set.set("reasoning", JSON.stringify(reasoning));
 }
 
 /** Token counts belong to their format. */

@@ -1,0 +1,79 @@
+// Responses that upstreams keep, over two nodes of one PostgreSQL: made on one, gone on from on the other; one in the background is finished by
+// the node that is left, and booked once (requirements C60, C62).
+import OpenAI from "openai";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { checkLedger } from "#server/money/ledger-check.ts";
+import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+
+const MASTER_KEY = "one master key for both nodes of the test";
+const PATIENCE = { timeout: 10_000 };
+const model = "gpt-4o";
+
+let database: PostgresDatabase;
+const apps: TestApp[] = [];
+const urls: string[] = [];
+const makers: ResponsesEmulator[] = [];
+
+beforeAll(async () => {
+  database = await createPostgresDatabase();
+  for (let node = 0; node < 2; node += 1) {
+    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
+    apps.push(app);
+    urls.push(await app.listen());
+    makers.push(await startResponses(`n${node}`));
+  }
+  for (const { url, name } of makers) {
+    const draft = { type: 1, name, key: `sk-${name}`, base_url: url, models: model, group: "default" };
+    await node(0).call(asRoot, "POST", "/api/channel/", draft);
+  }
+  await node(0).ctx.options.set("ResponsesStateEnabled", "true");
+  for (const { ctx } of apps)
+    await vi.waitFor(() => {
+      expect(ctx.candidates.find("default", model)).toHaveLength(2);
+      expect(ctx.options.get("ResponsesStateEnabled")).toBe(true);
+    }, PATIENCE);
+});
+afterAll(async () => {
+  for (const app of apps) await app.close();
+  for (const maker of makers) await maker.close();
+  await database.drop();
+});
+
+function node(at: number): TestApp {
+  return apps[at] ?? expect.fail();
+}
+
+test("what one node began the other goes on with, once", async () => {
+  const { ctx } = node(1);
+  const { id: userId } = await seedUser(ctx, "maker");
+  const quota = { delta: 10n ** 9n };
+  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
+  const { key } = await seedToken(ctx, userId);
+  const sdk = (at: number) => new OpenAI({ baseURL: `${urls[at]}/v1`, apiKey: `sk-${key}`, maxRetries: 0 });
+  const makerOf = (id: string) => makers.find(({ name }) => id.includes(`_${name}_`));
+  for (let turn = 0; turn < 6; turn += 1) {
+    const { id } = await sdk(turn % 2).responses.create({ model, input: "hi" });
+    const next = await sdk((turn + 1) % 2).responses.create({
+      model,
+      input: "and?",
+      previous_response_id: id,
+    });
+    expect(makerOf(next.id)).toBe(makerOf(id));
+  }
+  const { id } = await sdk(0).responses.create({ model, input: "long", background: true });
+  makerOf(id)?.finish(id);
+  await apps.shift()?.close();
+  urls.shift();
+  expect(await ctx.db.selectFrom("reservations").select("node").execute()).toEqual([{ node: "kept" }]);
+  const looks = await Promise.all([1, 2, 3].map(() => sdk(0).responses.retrieve(id)));
+  expect(looks.map(({ status }) => status)).toEqual(Array(3).fill("completed"));
+  await expect
+    .poll(() => ctx.db.selectFrom("reservations").select("request_id").execute(), PATIENCE)
+    .toEqual([]);
+  const entries = await ctx.db.selectFrom("ledger").select("id").where("kind", "=", "consume").execute();
+  expect(entries).toHaveLength(13);
+  expect(await checkLedger(ctx.db)).toEqual([]);
+});

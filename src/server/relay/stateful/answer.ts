@@ -1,0 +1,92 @@
+// Calls about a response that an upstream keeps: to look at it, at what it was asked, to cancel and to delete it. Its own channel and key are
+// asked; another's response does not exist (requirements C57, C60). A look that finds it done books it.
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { faultOf } from "#server/relay/finish.ts";
+import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import {
+  type Asked,
+  addressOf,
+  offersOf,
+  type RelayRequest,
+  type StoredRoute,
+} from "#server/relay/http/routes.ts";
+import type { Services } from "#server/relay/services.ts";
+import {
+  deleteStoredResponse,
+  findStoredResponse,
+  type StoredResponse,
+} from "#server/store/stored-responses.ts";
+import { findTaskOf } from "#server/store/tasks.ts";
+import { channelOfTask } from "#server/tasks/channel.ts";
+import { hearOfTask } from "#server/tasks/poll.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
+import { callTask } from "#server/upstream/video/call.ts";
+
+interface Call {
+  readonly services: Services;
+  readonly req: RelayRequest;
+  readonly response: ClientResponse;
+  readonly asked: Asked;
+  readonly route: StoredRoute;
+}
+
+/** Answers a call. Never throws. */
+export async function answerStored(call: Call): Promise<void> {
+  const { services, req, response, asked, route } = call;
+  const { ctx, authenticator } = services;
+  try {
+    const address = addressOf(req, ctx.config.trustedProxies);
+    const caller = await authenticator.identify(offersOf(req, asked.key), address);
+    if (!ctx.options.get("ResponsesStateEnabled")) throw new LocalError(localErrors.notImplemented());
+    const query = new URL(req.url ?? "", "http://localhost").searchParams;
+    // The events of a response are not kept by us.
+    if (query.get("stream") === "true") throw new LocalError(localErrors.fieldInvalid("stream"));
+    const row = await findStoredResponse(ctx.db, caller, { id: route.id, now: ctx.clock.seconds() });
+    if (row === undefined) throw new LocalError(localErrors.responseUnknown(route.id));
+    const channel = await channelOfTask(ctx, row);
+    if (channel === "gone" || channel === undefined)
+      throw new LocalError(localErrors.responseUnknown(route.id));
+    response.sendJson(200, await answerOne(call, { caller, row, channel, query }));
+  } catch (error) {
+    response.sendFault(faultOf(error));
+  }
+}
+
+interface Found {
+  readonly caller: Caller;
+  readonly row: StoredResponse;
+  readonly channel: LiveChannel;
+  readonly query: URLSearchParams;
+}
+
+/** Throws: LocalError. */
+async function answerOne(
+  { services, route }: Call,
+  { caller, row, channel, query }: Found,
+): Promise<JsonRecord> {
+  const { ctx, upstream } = services;
+  const search = route.verb === "input-items" && query.size > 0 ? `?${query}` : "";
+  const [method, tail] = REQUESTS[route.verb];
+  const request = storedRequest(channel, method, { id: row.response_id, tail: tail + search });
+  const answer = await callTask(upstream, channel, request);
+  if (answer.kind === "failed") {
+    const { fault } = answer;
+    throw new LocalError(fault.upstreamStatus === 404 ? localErrors.responseUnknown(row.response_id) : fault);
+  }
+  const { body } = answer;
+  const task = await findTaskOf(ctx.db, caller, row.response_id);
+  if (task !== undefined && task.outcome === "" && (route.verb === "get" || route.verb === "cancel"))
+    await hearOfTask(ctx, task, polledResponse(body));
+  if (route.verb === "delete") await deleteStoredResponse(ctx.db, row);
+  return body;
+}
+
+const REQUESTS: Readonly<Record<StoredRoute["verb"], readonly ["GET" | "POST" | "DELETE", string]>> = {
+  get: ["GET", ""],
+  "input-items": ["GET", "/input_items"],
+  cancel: ["POST", "/cancel"],
+  delete: ["DELETE", ""],
+};

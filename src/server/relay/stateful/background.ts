@@ -1,0 +1,254 @@
+// Responses in the background: a task like a video. Reserved when it is submitted, finished by whoever finds it done (the job, or its client's
+// look), booked once by the usage that the upstream reports; also after this process is gone (requirements C62).
+import { keepsResponses } from "#contract/provider.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Price, PriceRatios } from "#server/money/price.ts";
+import type { LimitRef } from "#server/money/rows.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
+import { held, priceOf } from "#server/relay/billing/account.ts";
+import { costCapOf } from "#server/relay/billing/cost-cap.ts";
+import { estimatePrompt, expectedOutput, mostTokens, pricingOf } from "#server/relay/billing/pricing-text.ts";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import { findCandidates } from "#server/relay/routing/next-channel.ts";
+import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
+import { refusalOf } from "#server/relay/serve.ts";
+import type { Services } from "#server/relay/services.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
+import { changeOpenTask, deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
+import { failTask } from "#server/tasks/end.ts";
+import type { TaskFacts } from "#server/tasks/facts.ts";
+import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
+import { priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
+import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
+import type { WholeReply } from "#server/upstream/call/call.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import { isUnreadable } from "#server/upstream/clients/responses.ts";
+import { type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { callTask } from "#server/upstream/video/call.ts";
+import { textAt } from "#server/upstream/video/wire.ts";
+import { keepResponse } from "./keep.ts";
+
+const SUBMIT_SEC = 300;
+/** OpenAI ends a response in the background after an hour or more; nobody waits for longer than a day. */
+const TASK_SEC = 86_400;
+
+interface Asked {
+  readonly caller: Caller;
+  readonly incoming: IncomingRequest;
+}
+
+/** Submits it. Returns the upstream's answer, which has its id. Throws: LocalError. */
+export async function submitInBackground(
+  services: Services,
+  state: RequestState,
+  { caller, incoming }: Asked,
+): Promise<WholeReply> {
+  const { ctx, bill } = services;
+  const { model, pinned } = incoming;
+  if (caller.limits.length > 0) await admit(services, state, { caller, incoming });
+  const found = pinned === undefined ? await findCandidates(ctx.candidates, caller, { model }) : [pinned];
+  // What rules would change in a call is not changed here.
+  const candidates = found.filter(
+    ({ provider, rewrite }) => keepsResponses(provider) && rewrite === undefined,
+  );
+  if (candidates.length === 0) throw new LocalError(localErrors.stateRefused("background"));
+  const price = priceOf(bill, incoming, caller, candidates);
+  const facts = factsOf(price, { caller, incoming });
+  const row = await newRow(services, state, { caller, model, facts });
+  try {
+    const amount = held(bill, pricingOf(bill, incoming).firstAmount(price));
+    const cap = costCapOf(caller, model, ctx.clock.seconds());
+    if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
+    const verdict = await ctx.ledger.reserve({
+      requestId: state.requestId,
+      userId: caller.payerId,
+      tokenId: caller.tokenId,
+      amount,
+      modelName: model,
+      isKept: true,
+      ...(caller.limits.length > 0 && windowsOf(caller, model, ctx.options)),
+      ...(caller.plans.length > 0 && plansOf(caller, model)),
+    });
+    if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
+    return await submit(services, state, { caller, incoming, candidates, row });
+  } catch (error) {
+    if (state.trace.isSent) {
+      const message = "无法确认上游是否已接受任务，未收费";
+      await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
+    } else {
+      await ctx.ledger.release(state.requestId);
+      await deleteTask(ctx.db, row.id);
+    }
+    throw error;
+  }
+}
+
+/** Its minute counts what it may use: when it ends is another minute. Throws: LocalError. */
+async function admit(
+  { callLimits }: Services,
+  state: RequestState,
+  { caller, incoming }: Asked,
+): Promise<void> {
+  const { model, maxTokens } = incoming;
+  const [input, output] = [estimatePrompt(incoming), expectedOutput(incoming)];
+  const call = { caller, model, input, cap: maxTokens || undefined, output, address: state.address };
+  const admission = await callLimits.admit(call);
+  if (admission.fault !== undefined) throw new LocalError(admission.fault);
+  const leave = state.freeSlot;
+  state.freeSlot = () => {
+    leave();
+    if (state.reply === undefined) admission.undo();
+    else admission.leave({ promptTokens: input, completionTokens: output, cachedTokens: 0 });
+  };
+}
+
+function factsOf(price: Price, { caller, incoming }: Asked): TaskFacts {
+  return {
+    seconds: 0,
+    size: "",
+    resolution: "",
+    unit: "text",
+    ratios: ratiosOf(price),
+    tiers: price.tiers.map(({ above, price: tier }) => ({ above, ratios: ratiosOf(tier) })),
+    usual: { promptTokens: estimatePrompt(incoming), completionTokens: expectedOutput(incoming) },
+    upstreamModel: incoming.model,
+    group: caller.group,
+    isGroupNamed: caller.isGroupNamed,
+  };
+}
+
+/** What a price was made of. */
+function ratiosOf(price: Price): PriceRatios {
+  const { model, modelRatio, completionRatio, cacheRatio, groupRatio, cacheWriteRatio } = price;
+  const { audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio } = price;
+  const more = { cacheWriteRatio, audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio };
+  return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more };
+}
+
+async function newRow(
+  { ctx }: Services,
+  { requestId }: RequestState,
+  { caller, model, facts }: { caller: Caller; model: string; facts: TaskFacts },
+): Promise<TaskRow> {
+  const now = ctx.clock.seconds();
+  const row = {
+    // Until the upstream has named it.
+    task_id: `submitting-${requestId}`,
+    request_id: requestId,
+    kind: "response" as const,
+    user_id: caller.userId,
+    payer_id: caller.payerId,
+    token_id: caller.tokenId,
+    channel_id: 0,
+    key_id: 0,
+    wire: "responses",
+    model: model.replaceAll("\u0000", ""),
+    upstream_sealed: "",
+    result_sealed: "",
+    facts: JSON.stringify(facts),
+    state: "submitting" as const,
+    progress: 0,
+    outcome: "" as const,
+    charge: 0,
+    is_booked: 0,
+    code: "",
+    message: "",
+    misses: 0,
+    polls: 0,
+    next_at: now + SUBMIT_SEC,
+    deadline_at: now + SUBMIT_SEC,
+    created_at: now,
+    ended_at: 0,
+    deleted_at: 0,
+  };
+  return { ...row, id: await insertTask(ctx.db, row) };
+}
+
+interface Ready extends Asked {
+  readonly candidates: readonly LiveChannel[];
+  readonly row: TaskRow;
+}
+
+interface Accepted {
+  readonly kind: "accepted";
+  readonly body: JsonRecord;
+  readonly channel: LiveChannel;
+}
+
+/** Throws: LocalError. */
+async function submit(services: Services, state: RequestState, ready: Ready): Promise<WholeReply> {
+  const { ctx } = services;
+  const { caller, incoming, candidates, row } = ready;
+  const { model } = incoming;
+  const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: incoming.body.bytes });
+  const demand = {
+    tokens: () => mostTokens(incoming),
+    hold: (limits: readonly LimitRef[]) =>
+      ctx.ledger.hold(state.requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
+  };
+  const kind = { isStream: false, endpoint: "responses", conversation: undefined } as const;
+  const search = { caller, model, candidates, ...kind, cancellation: new Cancellation(), demand, wordsOf };
+  const { body, channel } = await eachChannel<Accepted>(services, state, search, (one) =>
+    submitTo(services, state, one, ready),
+  );
+  const id = textAt(body, "id");
+  const now = ctx.clock.seconds();
+  await changeOpenTask(ctx.db, row.id, {
+    task_id: id,
+    upstream_sealed: ctx.secrets.seal(id, TASK_SEAL),
+    state: "queued",
+    next_at: Math.ceil(now + pollDelay(0)),
+    deadline_at: now + TASK_SEC,
+  });
+  await keepResponse(ctx, { caller, channel, model }, { ...body, store: true });
+  ctx.ledger.entrust(state.requestId);
+  const bytes = Buffer.from(JSON.stringify(body));
+  return {
+    kind: "whole",
+    headers: {},
+    body: bytes,
+    usage: undefined,
+    quirks: undefined,
+    secrets: [],
+    dropped: [],
+    text: () => "",
+  };
+}
+
+/** Submits to one channel, which the row names before anything is sent. */
+async function submitTo(
+  { ctx, upstream }: Services,
+  { trace }: RequestState,
+  channel: LiveChannel,
+  { incoming, row }: Ready,
+): Promise<Accepted | RelayFault> {
+  const { id: channel_id, keyId: key_id, provider, mapping } = channel;
+  await changeOpenTask(ctx.db, row.id, { channel_id, key_id });
+  trace.isSent = true;
+  const model = mapping.get(incoming.model) ?? incoming.model;
+  const body = { ...bodyFor(channel, incoming), model, store: true, background: true };
+  const answer = await callTask(upstream, channel, {
+    method: "POST",
+    path: provider.paths.responses ?? "",
+    body,
+  });
+  if (answer.kind === "failed") {
+    trace.isSent = answer.isUnsure;
+    return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;
+  }
+  return textAt(answer.body, "id") === ""
+    ? { ...unreadableFault("no id of a response", 200), retry: false }
+    : { kind: "accepted", body: answer.body, channel };
+}
+
+/** Without what changes the price, and without thoughts that only the account that had them can read. */
+function bodyFor({ provider }: LiveChannel, { body, pinned }: IncomingRequest): JsonRecord {
+  const dear = priceFields(body, "responses", provider.quirks?.priceFields);
+  const values = valuesOf(dear.length === 0 ? body : withoutFields(body, dear));
+  const input = pinned === undefined ? inputWithoutThoughts(body, isUnreadable) : undefined;
+  return input === undefined ? values : { ...values, input: JSON.parse(input) };
+}

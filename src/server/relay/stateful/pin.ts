@@ -1,0 +1,80 @@
+// The channel and the key that made a response: a call that goes on from it goes there and nowhere else (requirements C60). Whatever stands
+// in the way, the client is told what OpenAI tells it, upon which it sends the whole conversation.
+import { ChannelStatus } from "#contract/channel.ts";
+import { Key } from "#server/channels/key-list.ts";
+import { openChannelKey } from "#server/channels/key-rings.ts";
+import type { KeyRing, LiveChannel } from "#server/channels/live-channel.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { membersOf } from "#server/relay/routing/groups.ts";
+import type { Services } from "#server/relay/services.ts";
+import { listSealedKeys } from "#server/store/channel-keys.ts";
+import { findStoredResponse, type StoredResponse } from "#server/store/stored-responses.ts";
+
+const KEY_ENABLED = 1;
+
+/** A call to one channel with one key. */
+export interface Pinned {
+  readonly caller: Caller;
+  readonly channel: LiveChannel;
+}
+
+/** Where a call that names a previous response goes. Throws: LocalError 400. */
+export async function pinTo(
+  services: Services,
+  caller: Caller,
+  { id, model }: { readonly id: string; readonly model: string },
+): Promise<Pinned> {
+  const { ctx } = services;
+  const row = await findStoredResponse(ctx.db, caller, { id, now: ctx.clock.seconds() });
+  await ctx.candidates.pending;
+  const member = row && membersOf(caller).find((one) => serves(services, one, row.channel_id, model));
+  const channel = row && (await freeChannel(services, row, model));
+  if (member === undefined || channel === undefined)
+    throw new LocalError(localErrors.previousResponseUnknown(id));
+  // As with a channel that an administrator names, there is no other.
+  return { caller: { ...member, fallbacks: [], pin: String(channel.id) }, channel };
+}
+
+/** Whether the caller is still served by that channel. */
+function serves({ ctx }: Services, { group, models }: Caller, channelId: number, model: string): boolean {
+  if (models?.has(model) === false) return false;
+  return ctx.candidates.find(group, model).some(({ id }) => id === channelId);
+}
+
+/** The channel with its key, unless either is gone, switched off or rests. */
+async function freeChannel(
+  { ctx, health }: Services,
+  { channel_id, key_id }: StoredResponse,
+  model: string,
+): Promise<LiveChannel | undefined> {
+  const channel = ctx.candidates.byId(channel_id);
+  if (channel?.status !== ChannelStatus.enabled) return undefined;
+  if (health.openCircuits(model)?.(channel.id) === true) return undefined;
+  const { keys } = channel;
+  if (key_id === 0) return keys === undefined ? channel : undefined;
+  if (keys === undefined || keys.state(key_id, ctx.clock.now()).restsUntilMs > 0) return undefined;
+  const [row] = await listSealedKeys(ctx.db, channel_id, key_id);
+  if (row?.status !== KEY_ENABLED) return undefined;
+  const keyed = new Key(row).as(channel, (sealed) => openChannelKey(ctx.secrets, sealed));
+  const pinned: LiveChannel = { ...keyed, keys: onlyOne(keys, key_id, () => pinned) };
+  return pinned;
+}
+
+/** The ring of a channel, of which one key can be had. */
+function onlyOne(ring: KeyRing, keyId: number, itself: () => LiveChannel): KeyRing {
+  return {
+    version: ring.version,
+    enabled: 1,
+    pick: (_channel, { tried }) => (tried.has(keyId) ? undefined : itself()),
+    first: itself,
+    isAsCalled: (called) => ring.isAsCalled(called),
+    begin: (id) => ring.begin(id),
+    end: (id) => ring.end(id),
+    answered: (id, model) => ring.answered(id, model),
+    failed: (called, failure) => ring.failed(called, failure),
+    isResting: (model, now) => ring.isResting(model, now),
+    state: (id, now) => ring.state(id, now),
+    drop: (id) => ring.drop(id),
+  };
+}

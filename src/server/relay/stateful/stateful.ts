@@ -1,0 +1,49 @@
+// Requests for responses that upstreams may keep (ResponsesStateEnabled): where they go, and what is noted of their answers. Loaded when the
+// first of them comes.
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import type { Caller } from "#server/relay/admission/admit.ts";
+import type { RequestState } from "#server/relay/routing/failover.ts";
+import { servedMember } from "#server/relay/routing/groups.ts";
+import type { Services } from "#server/relay/services.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import { submitInBackground } from "./background.ts";
+import { type Kept, keepReply } from "./keep.ts";
+import { pinTo } from "./pin.ts";
+
+/** What a request goes by from now on. */
+export interface Directed {
+  readonly caller: Caller;
+  readonly incoming: IncomingRequest;
+}
+
+/** Sends a request that goes on from a response where that was made. Throws: LocalError. */
+export async function direct(services: Services, { caller, incoming }: Directed): Promise<Directed> {
+  const id = incoming.state?.previous ?? "";
+  if (id === "") return { caller, incoming };
+  const pinned = await pinTo(services, caller, { id, model: incoming.model });
+  return { caller: pinned.caller, incoming: { ...incoming, pinned: pinned.channel } };
+}
+
+/** The answer of a request in the background; undefined = it is none. */
+export async function inBackground(
+  services: Services,
+  state: RequestState,
+  directed: Directed,
+): Promise<WholeReply | undefined> {
+  const { caller, incoming } = directed;
+  if (incoming.state?.isBackground !== true) return undefined;
+  const member = servedMember(services.ctx.candidates, caller, incoming.model);
+  return submitInBackground(services, state, { caller: member, incoming });
+}
+
+/** Notes what the channel keeps of an answer. */
+export function keep(
+  { ctx }: Services,
+  { caller, incoming, channel }: Directed & { readonly channel: LiveChannel | undefined },
+  reply: WholeReply | StreamReply,
+): Kept<WholeReply | StreamReply> {
+  if (channel === undefined || incoming.state?.isStored !== true)
+    return { reply, done: () => Promise.resolve() };
+  return keepReply(ctx, { caller, channel, model: incoming.model }, reply);
+}
