@@ -3,7 +3,13 @@ import type { Tables } from "#server/store/tables.ts";
 
 type Columns = {
   [Table in
-    "statements" | "payouts" | "invoices" | "invoice_profiles" | "plan_reminders" | "tasks" | "stored_responses"]: {
+    | "statements"
+    | "payouts"
+    | "invoices"
+    | "invoice_profiles"
+    | "plan_reminders"
+    | "tasks"
+    | "stored_responses"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };

@@ -177,31 +177,6 @@ test("the released migrations are the ones that were released", () => {
         "27785162acd6e10105a2b5bf8dd76eb14cfd1b2f4bfcdee856af787eb93f9e30",
       ],
       [
-        "0040-channel-probes",
-        "52632b2e8100ac50df082ba45fad6e4d6a6ca879845bc7cd6524a6f3930ca0ab",
-        "383f17e6dea77666c47d1c2acd3211358187d863fe6165e2693496a4825efaf3",
-      ],
-      [
-        "0049-service-accounts",
-        "89b371da0281672d7876da22a820c6602b7a6393bb2b3a0b784bd954c37bade4",
-        "2ce9438249f7a07b7bcee7fb48215493fd13dae47ed7524c42bd2b3f74fe9403",
-      ],
-      [
-        "0037-invoices",
-        "d987e46ef59dbcaf71bbc7ed4e0f5c016b276d90ca1f253e7df7d0f808c1ab88",
-        "6eee38df196c91ebc3c7e99135531b29eb2b60ea547f40593f96698bfbebef85",
-      ],
-      [
-        "0052-granted-set",
-        "0140f46218e57b7e1ee387e7afcbda8585a176c0eb8f1ea4a74d24819555ef8d",
-        "dee786619bcbac1f0c98a1103c4583b0eeffa7b8957020b5d5a681ba4db50472",
-      ],
-      [
-        "0050-team-projects",
-        "fc3345ba50fed309617ae95b76584e4f8b7b273a9f51aff61af1cc3ee07fecd8",
-        "590785fb1d9b5eb058c7f16a89c17050b3ce165776067e6cfed2751420fa6a89",
-      ],
-      [
         "0034-call-costs",
         "e1249dfc5ca8b348373604347e9f31de4124d8426692737377c6fb001020388b",
         "49bbc457aa3cd21192e9be00206c7b73086f948d24131a37f8513674886c58cc",
@@ -212,14 +187,24 @@ test("the released migrations are the ones that were released", () => {
         "26ffa89f0e4e8e98a9781408d7049531e9e68cabdda77930f5c37d9a985f1615",
       ],
       [
-        "0041-model-lists",
-        "17724660db0b65f0ed0cfd5656f07ae654e2e40c808b814175864efd50303d34",
-        "1c06fb251b51dd59954e6e879b7b6ded70f435aeafdc00016cefd3a5a5084ca2",
+        "0037-invoices",
+        "d987e46ef59dbcaf71bbc7ed4e0f5c016b276d90ca1f253e7df7d0f808c1ab88",
+        "6eee38df196c91ebc3c7e99135531b29eb2b60ea547f40593f96698bfbebef85",
       ],
       [
         "0038-plan-reminders",
         "735640a1671d42ddedeab13ca94f8e2bb9420b7ec313ec45bc497f6015a629a1",
         "bc3da8558cf1b53b9013592e086829244f7eb0639a10f21dcbac12d755b505f2",
+      ],
+      [
+        "0040-channel-probes",
+        "52632b2e8100ac50df082ba45fad6e4d6a6ca879845bc7cd6524a6f3930ca0ab",
+        "383f17e6dea77666c47d1c2acd3211358187d863fe6165e2693496a4825efaf3",
+      ],
+      [
+        "0041-model-lists",
+        "17724660db0b65f0ed0cfd5656f07ae654e2e40c808b814175864efd50303d34",
+        "1c06fb251b51dd59954e6e879b7b6ded70f435aeafdc00016cefd3a5a5084ca2",
       ],
       [
         "0043-tasks",
@@ -230,6 +215,21 @@ test("the released migrations are the ones that were released", () => {
         "0044-stored-responses",
         "bf6af259ba1e99b4879d0ba7a85bfcfb904205371f0c744b041437227a35d1af",
         "cfc208e93220570eab5be3329525421942d396d55a6bbbda79cb723d5aa1118d",
+      ],
+      [
+        "0049-service-accounts",
+        "89b371da0281672d7876da22a820c6602b7a6393bb2b3a0b784bd954c37bade4",
+        "2ce9438249f7a07b7bcee7fb48215493fd13dae47ed7524c42bd2b3f74fe9403",
+      ],
+      [
+        "0050-team-projects",
+        "fc3345ba50fed309617ae95b76584e4f8b7b273a9f51aff61af1cc3ee07fecd8",
+        "590785fb1d9b5eb058c7f16a89c17050b3ce165776067e6cfed2751420fa6a89",
+      ],
+      [
+        "0052-granted-set",
+        "0140f46218e57b7e1ee387e7afcbda8585a176c0eb8f1ea4a74d24819555ef8d",
+        "dee786619bcbac1f0c98a1103c4583b0eeffa7b8957020b5d5a681ba4db50472",
       ],
     ]
   `);

@@ -39,12 +39,10 @@ import { planReminders } from "./0038-plan-reminders.ts";
 import { channelProbes } from "./0040-channel-probes.ts";
 import { modelLists } from "./0041-model-lists.ts";
 import { tasks } from "./0043-tasks.ts";
+import { storedResponses } from "./0044-stored-responses.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { teamProjects } from "./0050-team-projects.ts";
 import { grantedSet } from "./0052-granted-set.ts";
-import { tasks } from "./0043-tasks.ts";
-import { storedResponses } from "./0044-stored-responses.ts";
-import { serviceAccounts } from "./0049-service-accounts.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -81,15 +79,15 @@ export const MIGRATIONS: readonly Migration[] = [
   language,
   channelCost,
   factorResets,
-  channelProbes,
-  serviceAccounts,
-  invoices,
-  grantedSet,
-  teamProjects,
   callCosts,
   modelNotices,
-  modelLists,
+  invoices,
   planReminders,
+  channelProbes,
+  modelLists,
   tasks,
   storedResponses,
+  serviceAccounts,
+  teamProjects,
+  grantedSet,
 ];
