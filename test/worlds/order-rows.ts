@@ -1,5 +1,6 @@
 // Orders and merchant accounts for tests of the books: rows as the payments room writes them.
 import type { OrderAct, OrderChange } from "#server/money/order-operations.ts";
+import type { InstanceSettings } from "#server/payments/instances.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOrder, insertOrder, type NewOrder, type OrderRow } from "#server/store/orders.ts";
 import { insertInstance } from "#server/store/payment-instances.ts";
@@ -14,8 +15,8 @@ export function seedInstance(db: Db): Promise<number> {
     name: "test",
     merchant_id: "1001",
     currency: "CNY",
-    settings: "{}",
-    secrets_sealed: "sealed",
+    settings: JSON.stringify({ methods: [], fee_bp: 0, rate: "", fields: {} } satisfies InstanceSettings),
+    secrets_sealed: "{}",
     enabled: 1,
     created_at: 1,
     updated_at: 1,
