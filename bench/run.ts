@@ -10,6 +10,7 @@ import { measurePostgres } from "./postgres.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
+import { rewriteLines } from "./rewrite.ts";
 import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
 import { translationLines } from "./translate.ts";
 import { monotonicUs } from "./wire.ts";
@@ -83,7 +84,7 @@ async function measureTollgate(): Promise<Findings> {
   const readyMs = await measureStarts(home);
   say("the disk …");
   const disk = await measureDisk(home.dataDir);
-  const more = flags.case === undefined ? await measureTranslation() : [];
+  const more = flags.case === undefined ? [...(await measureTranslation()), ...rewriteLines()] : [];
   return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs, disk }, books, more };
 }
 
@@ -149,6 +150,7 @@ async function main(): Promise<void> {
   }
   const machine = machineText(await othersShare(SETTLE_MS));
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
+  else if (flags.case === "rewrite") print({ ...NO_SERVER, more: rewriteLines() }, machine);
   else if (flags.case === "postgres")
     print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
   else if (flags.case === "limits")

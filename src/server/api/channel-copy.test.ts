@@ -4,7 +4,7 @@ import { openKey } from "#server/secrets.ts";
 import { insertChannels } from "#server/store/channels.ts";
 import { channelRow } from "#test/seeds/channel-row.ts";
 import { seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 const KEY = "sk-canary-copied-key-0123456789";
 
@@ -66,6 +66,38 @@ describe.each(databases)("copies of channels on $name", (database) => {
     expect(copy && openKey(ctx.secrets, copy, "channels.key")).toBe(KEY);
     const acts = ctx.db.selectFrom("audit").selectAll().where("action", "=", "channel.copy");
     expect(await acts.execute()).toMatchObject([{ actor_id: admin.id, target: String(copy?.id) }]);
+  });
+
+  test("a copy has the limits of the first and of each of its keys", async () => {
+    const { ctx } = app;
+    const admin = await seedUser(ctx, "limiter", { role: 10 });
+    const [id = 0] = await insertChannels(ctx.db, [channelRow(ctx.secrets, { key: KEY })]);
+    const text = "sk-canary-copied-b-0123456789\nsk-canary-copied-c-0123456789";
+    await app.call(asRoot, "POST", `/api/channel/${id}/keys`, { text });
+    const rowsOf = async (channel: number) =>
+      ctx.db
+        .selectFrom("channel_keys")
+        .select(["id", "key_hash"])
+        .where("channel_id", "=", channel)
+        .execute();
+    const [first, second] = await rowsOf(id);
+    await app.call(asRoot, "PUT", "/api/channel/", { id, limits: { rpm: 100 } });
+    const limited = { ids: [first?.id, second?.id], limits: { rpm: 7, day_quota: 9 } };
+    expect(await app.call(asRoot, "PUT", `/api/channel/${id}/keys`, limited)).toMatchObject({
+      success: true,
+    });
+    const { data } = await app.call(admin.who, "POST", `/api/channel/copy/${id}`);
+    const copied = await app.call(admin.who, "GET", `/api/channel/${data.id}/keys`);
+    const hashes = new Map((await rowsOf(data.id)).map((row) => [row.id, row.key_hash]));
+    const told = new Map(
+      (copied.data as { id: number; limits: object }[]).map((key) => [hashes.get(key.id), key.limits]), // rows of the contract
+    );
+    expect(told.get(first?.key_hash)).toEqual({ rpm: 7, tpm: 0, running: 0, day_quota: 9 });
+    expect(told.get(second?.key_hash)).toEqual({ rpm: 7, tpm: 0, running: 0, day_quota: 9 });
+    expect([...told.values()].filter((limits) => "rpm" in limits && limits.rpm === 0)).toHaveLength(1);
+    expect((await app.call(admin.who, "GET", `/api/channel/${data.id}`)).data.limits).toMatchObject({
+      rpm: 100,
+    });
   });
 
   test("a channel that is not there has no copy", async () => {

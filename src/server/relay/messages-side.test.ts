@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { setChannelLimits } from "#server/store/channel-limits.ts";
 import { json, silence, sse } from "#test/emulators/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
@@ -103,6 +104,22 @@ describe("a count of tokens", () => {
       const url = step === silence ? world.hastyUrl : world.url;
       expect(await sdk(url).messages.countTokens({ model, messages })).toEqual(own);
     }
+  });
+
+  it("is a call of a channel with limits, and is done here when it has no room", async () => {
+    await world.addChannel({ type: 8, models: model });
+    const own = await sdk().messages.countTokens({ model, messages });
+    const id = await world.addChannel({ type: 14, models: model });
+    const limits = { subject: "channel", ids: [id] } as const;
+    const { db } = world.ctx;
+    await db.transaction().execute((tx) => setChannelLimits(tx, limits, { rpm: 2, day_quota: 1 }, 1));
+    await world.ctx.candidates.reload();
+    world.upstream.script(json({ input_tokens: 4_711 }));
+    const told: number[] = [];
+    for (let call = 0; call < 4; call += 1)
+      told.push((await sdk().messages.countTokens({ model, messages })).input_tokens);
+    expect(told).toEqual([4_711, 4_711, own.input_tokens, own.input_tokens]);
+    expect(world.upstream.journal).toHaveLength(2);
   });
 
   it("is refused like an answer would be", async () => {

@@ -133,4 +133,30 @@ export async function copyChannelLimits(
 ): Promise<void> {
   const limits = (await findChannelLimits(db, "channel", [from])).get(from);
   if (limits !== undefined) await setChannelLimits(db, { subject: "channel", ids: [to] }, limits, now);
+  await copyKeyLimits(db, { from, to }, now);
+}
+
+/** Those of its keys, each to the same key of the copy; of keys with the same limits together. */
+async function copyKeyLimits(db: Db, { from, to }: { from: number; to: number }, now: number): Promise<void> {
+  const pairs = await db
+    .selectFrom("channel_keys as old")
+    .innerJoin("channel_keys as copy", "copy.key_hash", "old.key_hash")
+    .select(["old.id as id", "copy.id as copy_id"])
+    .where("old.channel_id", "=", from)
+    .where("copy.channel_id", "=", to)
+    .execute();
+  const found = await findChannelLimits(
+    db,
+    "channel_key",
+    pairs.map(({ id }) => id),
+  );
+  const alike = Map.groupBy(
+    pairs.filter(({ id }) => found.has(id)),
+    ({ id }) => JSON.stringify(found.get(id)),
+  );
+  for (const some of alike.values()) {
+    const limits = found.get(some[0]?.id ?? 0) ?? NO_CHANNEL_LIMITS;
+    const ids = some.map(({ copy_id }) => copy_id);
+    await setChannelLimits(db, { subject: "channel_key", ids }, limits, now);
+  }
 }

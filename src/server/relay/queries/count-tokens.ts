@@ -1,5 +1,6 @@
 // How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): counted by a channel that can,
 // else here. It costs the caller nothing.
+import type { Demand } from "#server/channels/channel-caps.ts";
 import { choose } from "#server/channels/choice.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
@@ -15,7 +16,7 @@ import { wholeObject } from "#server/upstream/json/object.ts";
 import { type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { promptParts } from "#server/upstream/tokens/prompt.ts";
 
-export type CountTools = Pick<FailoverServices, "upstream" | "health"> & {
+export type CountTools = Pick<FailoverServices, "upstream" | "health" | "gate"> & {
   readonly bill: Pick<BillingServices, "tokens">;
 };
 
@@ -34,10 +35,12 @@ const CLIENT_FAULTS = new Set([400, 413]);
 /** Throws: LocalError when the upstream finds the request wrong. */
 export async function countPrompt(tools: CountTools, counted: Counted): Promise<JsonRecord> {
   const { incoming, candidates } = counted;
-  const able = candidates.filter((channel) => canCount(tools, channel, incoming));
+  const able = candidates
+    .map((channel) => channel.keys?.first(channel) ?? channel)
+    .filter((channel) => canCount(tools, channel, incoming) && tools.gate.fullNow(channel) === undefined);
   const isOpen = tools.health.openCircuits(incoming.model);
   const channel = choose(able, { tried: new Set(), random: Math.random(), isOpen });
-  const told = channel && (await ask(tools, channel.keys?.first(channel) ?? channel, counted));
+  const told = channel && (await askInLimits(tools, channel, counted));
   if (told !== undefined) return told;
   const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));
   const tokens = await tools.bill.tokens.count(incoming.model, parts);
@@ -66,6 +69,26 @@ function canCount(
   return (
     plan.dialect.native === endpoint || (endpoint === "messages" && plan.wire.paths.messages !== undefined)
   );
+}
+
+/** It takes no tokens and no money of the channel, but it is a call of it (requirements C39). */
+const FREE: Demand = { tokens: () => 0, hold: () => Promise.resolve(undefined) };
+
+/** undefined = the channel could not count, or has no room for a call. */
+async function askInLimits(
+  tools: CountTools,
+  channel: LiveChannel,
+  counted: Counted,
+): Promise<JsonRecord | undefined> {
+  const { gate } = tools;
+  if (!gate.isLimited(channel)) return ask(tools, channel, counted);
+  const entry = await gate.enter(channel, FREE);
+  if (entry.kind !== "entered") return undefined;
+  try {
+    return await ask(tools, channel, counted);
+  } finally {
+    entry.leave(0);
+  }
 }
 
 /** undefined = the channel could not count. */
