@@ -1,6 +1,8 @@
 // Calls of the endpoints of a channel's keys and rules that succeed.
 import { addKeys, listSealedKeys, newKey } from "#server/store/channel-keys.ts";
+import { insertLog } from "#server/store/logs.ts";
 import { saveModelList } from "#server/store/model-lists.ts";
+import { NO_CALL } from "#server/store/no-call.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 
 export function channelKeyRecipes(
@@ -28,6 +30,9 @@ export function channelKeyRecipes(
         format: "chat",
         body: '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}',
       },
+    }),
+    "GET /api/route/call/:id": async ({ app }) => ({
+      path: `/api/route/call/${await insertLog(app.ctx.db, { ...NO_CALL, user_id: 1, username: "root", content: "", type: 2, model_name: "gpt-4o", created_at: 1 })}`,
     }),
     "GET /api/route/explain": () => ({ path: "/api/route/explain?model=gpt-4o" }),
     "POST /api/channel/:id/upstream_models/check": async (world) => ({
