@@ -10,7 +10,7 @@ import { createFuzzWorld, type FuzzWorld, newPeople } from "#test/worlds/fuzz-wo
 const endpoints = Object.values(api)
   .flatMap((resource) => Object.values<Endpoint>(resource))
   .filter(({ path }) =>
-    /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/token/.test(
+    /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task|invoice_queue)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/token/.test(
       path,
     ),
   )
@@ -38,7 +38,7 @@ describe.each(databases)("the audit log on $name", (database) => {
       const { total, data } = await read();
       expect(total).toBeGreaterThan(before);
       expect(data[0].action).toMatch(
-        /^(payment|payout|plan|order|limit|login_provider|mail_domain|price|channel|alert|team|token|staff|service|user|group|task)\./,
+        /^(payment|payout|plan|order|limit|login_provider|mail_domain|price|channel|alert|team|token|staff|service|user|group|task|invoice)\./,
       );
     },
   );

@@ -22,7 +22,7 @@ const CHANNEL = {
 
 /** Endpoints that have a test of their own. */
 const MADE_FOR =
-  /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/token/;
+  /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task|invoice_queue)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/token/;
 
 describe.each(databases)("the audit log on $name", (database) => {
   let app: TestApp;

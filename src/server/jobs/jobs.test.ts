@@ -94,6 +94,8 @@ describe.each(databases)("jobs on $name", (database) => {
       "margin-watch",
       "model-endings",
       "team-wallets",
+      "task-polls",
+      "task-retention",
       "statements",
       "plan-reminders",
     ];
