@@ -1,4 +1,4 @@
-// Whoever may only read sees everything and no button that the server would refuse (requirements Z19): an account bound by the auditor's set
+// Whoever may only read sees everything and no button that the server would refuse (requirements Z20): an account bound by the auditor's set
 // walks through the pages of administrators. And an administrator who makes a token for somebody chooses among that user's groups.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -93,8 +93,11 @@ describe.each(databases)("the first run on $name", (database) => {
     const answers = await Promise.all(passwords.map((password) => finish({ key, password })));
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
     expect((await app.call({ authorization: accessToken }, "GET", "/api/user/self")).success).toBe(false);
-    const logins = await Promise.all(passwords.map(logIn));
-    expect(logins.map(({ success }) => success)).toEqual(answers.map(({ success }) => success));
+    // The one that counts first: wrong ones beside it could use up the tries.
+    const set = passwords[answers.findIndex(({ success }) => success)] ?? "";
+    expect((await logIn(set)).success).toBe(true);
+    const others = await Promise.all(passwords.filter((password) => password !== set).map(logIn));
+    expect(others.filter(({ success }) => success)).toEqual([]);
   });
 
   test("is closed to other keys, easy passwords and odd addresses, and stays open after them", async () => {
