@@ -42,11 +42,9 @@ export function statementPaper(statement: Statement, style: PaperStyle): PdfDocu
 /** Words and numbers of one language. */
 class Words {
   readonly #style: PaperStyle;
-  readonly #grouped: Intl.NumberFormat;
 
   constructor(style: PaperStyle) {
     this.#style = style;
-    this.#grouped = new Intl.NumberFormat(style.language === "zh" ? "zh-CN" : "en-US");
   }
 
   /** Begins with a capital: labels and heads share their words with the middle of sentences. */
@@ -55,8 +53,9 @@ class Words {
     return said.slice(0, 1).toUpperCase() + said.slice(1);
   }
 
+  /** 1234567 → `1,234,567`, as both languages write it. */
   count(value: number): string {
-    return this.#grouped.format(value);
+    return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
   }
 
   /** Columns and cells of an amount of quota: in units, which are exact, and in money where the operator shows money. */
@@ -102,7 +101,7 @@ function sumsOf({ opening, sums, closing }: Statement, words: Words): PdfTable {
   const total = (title: string, quota: number) => [words.say(title), "", ...words.amount(quota)];
   return {
     title: words.say("额度"),
-    columns: [{ title: words.say("项目") }, right(words.say("笔数")), ...words.amountColumns()],
+    columns: [{ title: words.say("类别") }, right(words.say("笔数")), ...words.amountColumns()],
     rows: [
       total("期初", opening),
       ...sums.map((row) => [

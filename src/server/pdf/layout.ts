@@ -15,6 +15,8 @@ const LEADING = 1.5;
 const PADDING = 3;
 /** A column is at least so wide, however many there are. */
 const NARROWEST = 28;
+/** Sums of fractions differ in their last digits. */
+const SPARE = 0.5;
 
 /** From black to white. */
 const BLACK = 0.1;
@@ -164,15 +166,19 @@ class Paper {
     this.#page.rules.push({ x: MARGIN, y: this.#y, width: INNER, grey: LINE });
   }
 
-  /** As wide as the longest cell, and what is left over or missing is shared by what each asked for. */
+  /** As wide as the longest cell. What is left over is shared; what is missing is taken from the texts, so that no number is broken. */
   #widths({ columns, rows }: PdfTable): number[] {
     const wanted = columns.map(({ title }, index) => {
       let widest = this.#width(title, SIZES.small);
       for (const cells of rows) widest = Math.max(widest, this.#width(cells[index] ?? "", SIZES.small));
-      return Math.max(NARROWEST, Math.min(widest + GAP, INNER / 2));
+      return Math.max(NARROWEST, Math.min(widest + GAP + SPARE, INNER / 2));
     });
-    const sum = wanted.reduce((total, width) => total + width, 0);
-    return wanted.map((width) => (width * INNER) / sum);
+    const sum = (widths: readonly number[]) => widths.reduce((total, width) => total + width, 0);
+    const isText = (index: number) => columns[index]?.align !== "right";
+    const texts = wanted.filter((_, index) => isText(index));
+    const most = shareOf(texts, INNER - (sum(wanted) - sum(texts)));
+    const fitted = wanted.map((width, index) => (isText(index) ? Math.min(width, most) : width));
+    return fitted.map((width) => (width * INNER) / sum(fitted));
   }
 
   /** Begins a new page when the free space is less. Returns whether it did. */
@@ -213,6 +219,18 @@ class Paper {
       units += this.#font.widthOf(this.#font.glyphOf(character.codePointAt(0) ?? 0));
     return (units / this.#font.unitsPerEm) * size;
   }
+}
+
+/** How wide a column may be, so that all fit into `left`: narrow ones keep what they want. */
+function shareOf(wanted: readonly number[], left: number): number {
+  let rest = left;
+  const ascending = wanted.toSorted((one, other) => one - other);
+  for (const [index, width] of ascending.entries()) {
+    const share = rest / (ascending.length - index);
+    if (width > share) return Math.max(NARROWEST, share);
+    rest -= width;
+  }
+  return left;
 }
 
 /** Names may hold line breaks and tabs; on paper they are spaces. */

@@ -130,6 +130,19 @@ test("rows go on over as many pages as they need, each with its head and number,
   expect(file.title).toBe("月度账单 2026 年 10 月");
 });
 
+test("a number is never broken: texts beside it make room", () => {
+  const numbers = ["$1,234.567890", "1,234,567,890", "12,345,678"];
+  const columns = [
+    { title: "令牌" },
+    { title: "模型" },
+    ...["金额", "额度（点）", "套餐额度（点）"].map((title) => ({ title, align: "right" }) as const),
+  ];
+  const rows = [["研发一组的令牌，名字比较长".repeat(3), "claude-sonnet-4-5-20250929-thinking", ...numbers]];
+  const document = { ...documentOf("李华"), tables: [{ title: "用量", columns, rows, empty: "" }] };
+  const { texts } = readPdf(pdfOf(document, openFont()));
+  expect(texts).toEqual(expect.arrayContaining([...numbers, ...columns.slice(2).map(({ title }) => title)]));
+});
+
 test("what is too long for its column goes on below, and line breaks of names are spaces", () => {
   const long = "x".repeat(300);
   const file = readPdf(

@@ -192,7 +192,7 @@ export function UserListPage() {
         columns={userColumns}
         actions={actions}
         {...(mayDisable || mayDelete ? { bulk } : {})}
-        actionsWidth={wide(302, 362)}
+        actionsWidth={wide(268, 362)}
         cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
           <>
