@@ -52,7 +52,9 @@ afterAll(async () => {
 });
 
 describe("tasks", () => {
-  it("are shown with state, cost and channel, and one that runs is cancelled", async () => {
+  it("are shown with state, cost and channel, and one that runs is cancelled", {
+    timeout: 180_000,
+  }, async () => {
     const root = await world.visit("root");
     await expect
       .poll(
@@ -63,7 +65,7 @@ describe("tasks", () => {
           }[];
           return rows.map(({ state, progress }) => `${state} ${progress}`);
         },
-        { timeout: 30_000 },
+        { timeout: 90_000 },
       )
       .toEqual(["in_progress 40", "failed 0", "completed 100"]);
     const { page } = root;

@@ -16,11 +16,13 @@ export interface ResponsesEmulator {
   asked(): number;
   /** The keys of those calls, in their order. */
   keys(): readonly string[];
+  /** Method and path of all calls there were. */
+  calls(): readonly string[];
   /** The body of the last of them. */
   last(): unknown;
   /** Ends one that is made in the background. */
   finish(id: string, status?: "completed" | "failed"): void;
-  /** Answers every call with this status from now on. */
+  /** Answers every call with this status from now on; 0 = as usual. */
   fail(status: number): void;
   /** Forgets all. */
   reset(): void;
@@ -34,6 +36,7 @@ export async function startResponses(name: string): Promise<ResponsesEmulator> {
   // biome-ignore lint/suspicious/noExplicitAny: any body.
   let bodies: any[] = [];
   let keys: string[] = [];
+  const calls: string[] = [];
   let failing = 0;
   let serial = 0;
 
@@ -118,6 +121,7 @@ export async function startResponses(name: string): Promise<ResponsesEmulator> {
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk);
+    calls.push(`${req.method} ${req.url}`);
     if (failing > 0) return send(res, failing, { error: { message: "down", type: "server_error" } });
     const [, id, part] = /^\/v1\/responses(?:\/([^/?]+)(?:\/(\w+))?)?/.exec(req.url ?? "") ?? [];
     if (id === undefined) make(req, res, Buffer.concat(chunks).toString());
@@ -131,6 +135,7 @@ export async function startResponses(name: string): Promise<ResponsesEmulator> {
     name,
     asked: () => bodies.length,
     keys: () => keys,
+    calls: () => calls,
     last: () => bodies.at(-1),
     finish(id, status = "completed") {
       const found = kept.get(id);

@@ -136,6 +136,18 @@ describe("a previous response", () => {
     await expect(lost(resting)).rejects.toMatchObject(NOT_FOUND);
   });
 
+  it("is never answered in another format, which would not know it", async () => {
+    await addMakers();
+    const { id } = await sdk().responses.create({ model, input: "hi" });
+    const maker = makers[madeBy(id)];
+    // As a server would that has no such path.
+    maker?.fail(404);
+    await expect(lost(id)).rejects.toMatchObject({ status: 404 });
+    expect(maker?.calls().slice(-1)).toEqual(["POST /v1/responses"]);
+    maker?.fail(0);
+    expect((await lost(id)).output_text).toBe("hi and?");
+  });
+
   it("leads to the key that made it; without that key it is not found", async () => {
     const { db, secrets, candidates } = world.ctx;
     const [maker] = makers;

@@ -42,21 +42,21 @@ function cardTitle({ model, message }: Task) {
 }
 
 const OWN: readonly Column<Task>[] = [
-  { key: "id", title: "ID", shows: "number", isNumber: true, width: 72 },
-  { key: "model", title: "模型", shows: "text", isInHead: true, width: 160, isGrowing: true },
-  { key: "state", title: "状态", isInHead: true, width: 130, cell: State },
-  { key: "asked", title: "规格", shows: "text", width: 140 },
-  { key: "quota", title: "费用", shows: "quota", isNumber: true, width: 110 },
-  { key: "created_at", title: "提交时间", shows: "time", width: 172 },
-  { key: "message", title: "说明", shows: "text", none: "—", width: 180 },
-  { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 172, isHiddenAtFirst: true },
+  { key: "id", title: "ID", shows: "number", isNumber: true, width: 56 },
+  { key: "model", title: "模型", shows: "text", isInHead: true, width: 130, isGrowing: true },
+  { key: "state", title: "状态", isInHead: true, width: 126, cell: State },
+  { key: "message", title: "说明", shows: "text", none: "—", width: 170 },
+  { key: "asked", title: "规格", shows: "text", width: 128 },
+  { key: "quota", title: "费用", shows: "quota", isNumber: true, width: 88 },
+  { key: "created_at", title: "提交时间", shows: "time", width: 166 },
+  { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 166, isHiddenAtFirst: true },
   { key: "task_id", title: "任务编号", shows: "text", width: 220, isHiddenAtFirst: true },
 ];
 
 const OF_ALL: readonly Column<Task>[] = [
   ...OWN.slice(0, 2),
-  { key: "username", title: "用户", shows: "text", width: 120 },
-  { key: "channel_name", title: "渠道", shows: "text", none: "—", width: 140 },
+  { key: "username", title: "用户", shows: "text", width: 92 },
+  { key: "channel_name", title: "渠道", shows: "text", none: "—", width: 104 },
   ...OWN.slice(2),
 ];
 
