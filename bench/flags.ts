@@ -10,7 +10,7 @@ const USAGE = `usage: npm run bench -- [options]
   --self         floor against floor: shows what this machine's noise looks like; every ratio should be near 1
   --profile      no comparison; names the functions that cost most
   --case <name>  one case alone: ${CASES.join(", ")}; or, not with --profile,
-                 translate, rewrite, postgres or limits (which run alone only)
+                 translate, rewrite, postgres or limits (the last two run alone only)
   --before <dir> with --case limits: another checkout whose server is built, to hold this one against where nothing is limited
 `;
 
