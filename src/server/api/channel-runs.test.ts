@@ -94,8 +94,10 @@ describe.each(databases)("runs over channels on $name", (database) => {
 
   test("twenty at once make one run, the others are told so", async () => {
     await add();
-    upstream.script(late(200, json(chatReply("hi"))));
+    const all = Promise.withResolvers<void>();
+    upstream.script((res, asked) => void all.promise.then(() => json(chatReply("hi"))(res, asked)));
     const answers = await Promise.all(Array.from({ length: 20 }, () => call("/api/channel/test")));
+    all.resolve();
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
     expect(answers.filter(({ message }) => message === "已有测试任务在执行")).toHaveLength(19);
     await vi.waitFor(

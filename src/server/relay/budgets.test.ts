@@ -241,6 +241,7 @@ describe.each(engines)("budgets on %s", (engine) => {
       });
       const evening = burst(key);
       await expect.poll(() => upstream.journal.length - before, PATIENCE).toBe(FIT);
+      await expect.poll(() => evening.ended.count, PATIENCE).toBe(CALLS - FIT);
       clock.advance(2_000);
       // The evening's calls hold nothing of the new day.
       const morning = burst(key);

@@ -11,7 +11,7 @@ import { countUsers, listUsers, type UserFilter } from "./users.ts";
 
 const ROWS = Number(process.env["LIST_ROWS"] ?? 100_000);
 /** Rows written by one statement: it may take only so long. */
-const PART = 20_000;
+const PART = 5_000;
 const first = { page: 0, size: 20 };
 const NOW = 1_800_000_000;
 /** Of a machine with others at work on it; the p95 of an idle one is printed and some 30 ms. */
