@@ -106,6 +106,7 @@ export const AUDIT_ACTIONS = {
   "team.offer": "转让团队",
   "team.take_over": "接手团队",
   "team.deposit": "转入团队额度",
+  "team.topup": "为团队兑换",
   "team.withdraw": "转出团队额度",
   "limit.create": "创建限额",
   "limit.update": "编辑限额",

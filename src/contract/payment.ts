@@ -40,6 +40,8 @@ export const Order = z.object({
   created_at: z.int(),
   expires_at: z.int(),
   credited_at: z.int(),
+  /** The team whose wallet it is for; 0 = the own account. */
+  team_id: z.int().default(0),
   /** Text of a QR code; "" = none. */
   qr: z.string(),
   /** Where the payer goes on; "" = nowhere. */
@@ -53,6 +55,8 @@ export const NewOrder = z.object({
   method: z.string().max(32),
   /** Another user's gift code; "" = none. */
   gift_code: z.string().trim().max(64, "礼品码无效").default(""),
+  /** The team whose wallet gets it; 0 = the own account. */
+  team_id: z.int().min(0).default(0),
 });
 export type NewOrder = z.output<typeof NewOrder>;
 
@@ -68,8 +72,8 @@ export const paymentApi = {
     method: "GET",
     path: "/api/payment/order",
     level: "user",
-    summary: "我的充值订单，新的在前",
-    query: z.object({ p: query.page, size: query.size }),
+    summary: "我的充值订单，新的在前；带 team_id 时为该团队的",
+    query: z.object({ p: query.page, size: query.size, team_id: query.count }),
     data: rowsOf(Order),
     beside: ListBeside,
   }),
@@ -77,7 +81,7 @@ export const paymentApi = {
     method: "POST",
     path: "/api/payment/order",
     level: "user",
-    summary: "创建充值订单；同一套餐有未付订单时返回该订单",
+    summary: "创建充值订单；同一套餐有未付订单时返回该订单。team_id 为团队时额度到其钱包",
     body: NewOrder,
     data: Order,
   }),

@@ -249,6 +249,16 @@ export const teamApi = {
     body: z.object({ amount: Amount }),
     data: Team,
   }),
+  topUp: endpoint({
+    method: "POST",
+    path: "/api/team/:id/topup",
+    level: "user",
+    right: "deposit",
+    summary: "使用兑换码为团队钱包充值；data 为到账的额度",
+    params: IdParams,
+    body: z.object({ key: z.string().trim().min(1, "请输入兑换码").max(128, "兑换码无效") }),
+    data: Quota,
+  }),
   withdraw: endpoint({
     method: "POST",
     path: "/api/team/:id/withdraw",

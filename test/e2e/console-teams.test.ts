@@ -163,3 +163,21 @@ it("an owner makes a project, caps it and gives it a token (requirements O09)", 
   expect(complaints).toEqual([]);
   await context.close();
 });
+
+it("an owner tops up the wallet with a code (requirements O10)", async () => {
+  const code = { name: "团队充值", quota: 1_000_000, count: 1 };
+  const [key] = (await manage(world.server.url, "POST", "/api/redemption/", code)) as readonly string[];
+  const { page, context, complaints } = await world.visit("lihua");
+  await page.goto("/team/1");
+  await page.locator(".tg-team-buttons").getByRole("link", { name: "充值" }).click();
+  await page.waitForURL("**/topup?team=1");
+  await page.getByRole("heading", { name: "团队钱包" }).waitFor();
+  expect(await page.getByLabel("礼品码（可选）").count()).toBe(0);
+  await page.getByText("$5.00").last().waitFor();
+  await page.getByLabel("兑换码", { exact: true }).fill(key ?? "");
+  await page.getByRole("button", { name: /^兑\s?换$/ }).click();
+  await page.getByText("$7.00").waitFor();
+  await screenshots(page, "team-topup");
+  expect(complaints).toEqual([]);
+  await context.close();
+});

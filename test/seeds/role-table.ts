@@ -100,6 +100,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/team/invitation/look
     POST /api/team/invitation/accept
     POST /api/team/:id/deposit
+    POST /api/team/:id/topup
     POST /api/team/:id/withdraw
     POST /api/team/:id/offer
     POST /api/team/:id/take_over

@@ -1,6 +1,6 @@
 // Calls of the endpoints of teams that succeed: each by the owner of a new team, or by who is offered something.
 import { monthOf } from "#contract/month.ts";
-import type { Who } from "#test/worlds/app.ts";
+import { asRoot, type Who } from "#test/worlds/app.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import type { SeededUser } from "./seed.ts";
 
@@ -81,6 +81,12 @@ export function teamRecipes(
     "DELETE /api/team/:id/member": async (world) => {
       const { id, owner, member } = await fresh(world);
       return { path: `/api/team/${id}/member?user_id=${member.id}`, headers: owner };
+    },
+    "POST /api/team/:id/topup": async (world) => {
+      const { id, owner } = await fresh(world);
+      const code = { name: "team", quota: 5, count: 1 };
+      const { data } = await world.app.call(asRoot, "POST", "/api/redemption/", code);
+      return { path: `/api/team/${id}/topup`, headers: owner, body: { key: data[0] } };
     },
     "GET /api/team/:id/project": own("/project"),
     "POST /api/team/:id/project": own("/project", () => ({ name: freshName() })),

@@ -45,6 +45,7 @@ export const userPages: readonly string[] = [
   "/log",
   "/task",
   "/topup",
+  "/topup?team=1",
   "/subscription",
   "/statement",
   "/statement?team=1",

@@ -3,6 +3,7 @@ import { LogType } from "#contract/log.ts";
 import type { partnerApi } from "#contract/partner.ts";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { ensureAffCode } from "#server/accounts/new-account.ts";
+import type { Context } from "#server/context.ts";
 import { type AppError, faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import { commissionHeld } from "#server/money/commission-hold.ts";
@@ -12,30 +13,45 @@ import { quotaDisplay } from "#server/money/signup.ts";
 import { countFriends, listFriends } from "#server/store/partners.ts";
 import { findUserById, getUser } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
-import type { Handlers } from "./call.ts";
+import type { Call, Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
 import { noteRefused, refuseUnbooked, withRemark } from "./user-amounts.ts";
 
+/** Redeems a code for an account; wrong ones count against who tries. Throws: AppError with the reason, 429. */
+export async function redeemFor(
+  ctx: Context,
+  {
+    actor,
+    address,
+    idempotencyKey,
+  }: Pick<Call<typeof partnerApi.topUp>, "actor" | "address" | "idempotencyKey">,
+  code: { readonly userId: number; readonly key: string; readonly giftCode: string },
+): Promise<{ quota: bigint; bonus: bigint }> {
+  const order = {
+    ...code,
+    display: quotaDisplay(ctx.options),
+    operationId: idempotencyKey && `redeem-${idempotencyKey}`,
+  };
+  const redeemed = await ctx.limits.guess({
+    limits: [
+      { limit: LIMITS.redeemAccount, subject: String(actor.id) },
+      { limit: LIMITS.redeemAddress, subject: address },
+    ],
+    evaluate: () => redeem(ctx, order),
+    isWrong: ({ outcome }) => outcome !== "done" && REFUSALS[outcome].isGuess,
+    onRefused: () => ctx.events.rateLimited({ limit: LIMITS.redeemAccount.name, address }),
+  });
+  if (redeemed.outcome !== "done") throw REFUSALS[redeemed.outcome].fault();
+  return redeemed;
+}
+
 export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
-  async topUp(ctx, { actor, body, address, idempotencyKey }) {
-    const order = {
-      userId: actor.id,
-      key: body.key,
-      giftCode: body.gift_code ?? "",
-      display: quotaDisplay(ctx.options),
-      operationId: idempotencyKey && `redeem-${idempotencyKey}`,
-    };
-    const redeemed = await ctx.limits.guess({
-      limits: [
-        { limit: LIMITS.redeemAccount, subject: String(actor.id) },
-        { limit: LIMITS.redeemAddress, subject: address },
-      ],
-      evaluate: () => redeem(ctx, order),
-      isWrong: ({ outcome }) => outcome !== "done" && REFUSALS[outcome].isGuess,
-      onRefused: () => ctx.events.rateLimited({ limit: LIMITS.redeemAccount.name, address }),
+  async topUp(ctx, call) {
+    const { actor, body } = call;
+    const { quota, bonus } = await redeemFor(ctx, call, {
+      ...{ userId: actor.id, key: body.key, giftCode: body.gift_code ?? "" },
     });
-    if (redeemed.outcome !== "done") throw REFUSALS[redeemed.outcome].fault();
-    return { data: Number(redeemed.quota + redeemed.bonus), bonus: Number(redeemed.bonus) };
+    return { data: Number(quota + bonus), bonus: Number(bonus) };
   },
 
   async adminTopUp(ctx, call) {

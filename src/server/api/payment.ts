@@ -1,6 +1,8 @@
 // Handlers: buying quota online. Orders are the payments room's, balances the ledger's.
 import type { Order, PayMethod, paymentApi } from "#contract/payment.ts";
 import { paymentProvider } from "#contract/payment-provider.ts";
+import { mayInTeam } from "#contract/team-words.ts";
+import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
@@ -9,8 +11,10 @@ import { openInstance } from "#server/payments/instances.ts";
 import { askOrder, createOrder, endOrder, quotaGoods, refOf } from "#server/payments/orders.ts";
 import { countOrders, findOrder, listOrders, type OrderRow } from "#server/store/orders.ts";
 import { listInstances } from "#server/store/payment-instances.ts";
+import { findMembership } from "#server/store/teams.ts";
 import { debtOf } from "#server/store/users.ts";
 import type { Handlers } from "./call.ts";
+import { enterTeam } from "./token-reach.ts";
 
 export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
   async shop(ctx, { actor }) {
@@ -19,7 +23,7 @@ export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
   },
 
   async orders(ctx, { actor, query }) {
-    const filter = { userId: actor.id };
+    const filter = { userId: (await payeeOf(ctx, actor, query.team_id)).userId };
     const labels = await labelsOf(ctx);
     const rows = await listOrders(ctx.db, filter, { page: query.p, size: query.size });
     return { data: rows.map((row) => presentOrder(row, labels)), total: await countOrders(ctx.db, filter) };
@@ -27,23 +31,27 @@ export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
 
   async create(ctx, { actor, body, address }) {
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
-    const goods = await quotaGoods(ctx, { ...body, userId: actor.id });
-    const order = await createOrder(ctx, { ...body, userId: actor.id, address }, goods);
-    return presentOrder(order, await labelsOf(ctx));
+    const { userId } = await payeeOf(ctx, actor, body.team_id);
+    if (body.team_id !== 0 && body.gift_code !== "") throw faults.refused("团队充值不能使用礼品码");
+    const goods = await quotaGoods(ctx, { ...body, userId });
+    const order = await createOrder(ctx, { ...body, userId, address }, goods);
+    return { ...presentOrder(order, await labelsOf(ctx)), team_id: body.team_id };
   },
 
   async order(ctx, { actor, params }) {
-    const order = await ownOrder(ctx, actor.id, params.no);
+    const { order, team_id } = await reachOrder(ctx, actor, params.no);
     if (isWaiting(order)) await askOrder(ctx, order, { kind: "poll" });
-    return presentOrder(await ownOrder(ctx, actor.id, params.no), await labelsOf(ctx));
+    const { order: asked } = await reachOrder(ctx, actor, params.no);
+    return { ...presentOrder(asked, await labelsOf(ctx)), team_id };
   },
 
   async cancel(ctx, { actor, params, address }) {
-    const order = await ownOrder(ctx, actor.id, params.no);
+    const { order, team_id } = await reachOrder(ctx, actor, params.no);
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
     if (isWaiting(order) && !(await endOrder(ctx, order)))
       throw faults.refused("支付平台暂时没有确认，订单尚未取消，请稍后再试");
-    return presentOrder(await ownOrder(ctx, actor.id, params.no), await labelsOf(ctx));
+    const { order: ended } = await reachOrder(ctx, actor, params.no);
+    return { ...presentOrder(ended, await labelsOf(ctx)), team_id };
   },
 };
 
@@ -69,11 +77,24 @@ export function isWaiting({ status }: Pick<OrderRow, "status">): boolean {
   return status === "created" || status === "pending" || status === "closed";
 }
 
-/** Another user's order is as unknown as none. */
-async function ownOrder({ db }: Context, userId: number, orderNo: string): Promise<OrderRow> {
-  const row = await findOrder(db, orderNo);
-  if (row?.user_id !== userId) throw faults.notFound("找不到该订单");
-  return row;
+/** The account that gets what is bought: one's own, or the wallet of a team that one may pay into. */
+async function payeeOf(ctx: Context, actor: Actor, teamId: number): Promise<{ userId: number }> {
+  if (teamId === 0) return { userId: actor.id };
+  const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "deposit" });
+  return { userId: team.wallet_id };
+}
+
+/** An order of one's own, or of a team that one may pay for. Another's is as unknown as none. */
+async function reachOrder(
+  { db }: Context,
+  actor: Actor,
+  orderNo: string,
+): Promise<{ order: OrderRow; team_id: number }> {
+  const order = await findOrder(db, orderNo);
+  if (order?.user_id === actor.id) return { order, team_id: 0 };
+  const team = order && (await findMembership(db, actor.id, { wallet: order.user_id }));
+  if (!team || !mayInTeam(team.role, "deposit")) throw faults.notFound("找不到该订单");
+  return { order, team_id: team.id };
 }
 
 export type Labels = ReadonlyMap<number, string>;
@@ -112,5 +133,6 @@ export function presentOrder(row: OrderRow, labels: Labels): Order {
     credited_at: row.credited_at,
     qr,
     url,
+    team_id: 0,
   };
 }

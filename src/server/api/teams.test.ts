@@ -28,6 +28,7 @@ const CELLS: Readonly<Record<string, { roles: string; query?: string; body?: obj
   "POST /api/team/:id/invitation": { roles: "OM", body: { role: "viewer" } },
   "DELETE /api/team/:id/invitation": { roles: "OM", query: "?invitation_id=987654321" },
   "POST /api/team/:id/deposit": { roles: "OF", body: { amount: 9_000_000_000_000_000 } },
+  "POST /api/team/:id/topup": { roles: "OF", body: { key: "no such code" } },
   "POST /api/team/:id/withdraw": { roles: "O", body: { amount: 9_000_000_000_000_000 } },
   "POST /api/team/:id/offer": { roles: "O", body: { user_id: 0 } },
   "POST /api/team/:id/take_over": { roles: "OMFmv" },

@@ -23,6 +23,7 @@ import { findUserById } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { limitsOf, replaceLimits } from "./limits.ts";
+import { redeemFor } from "./partner.ts";
 import { people } from "./team-people.ts";
 import { projects } from "./team-projects.ts";
 import { reports } from "./team-reports.ts";
@@ -119,6 +120,15 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
       sent: `转入团队“${found.name}”`,
       received: `${call.actor.username} 转入`,
     });
+  },
+
+  async topUp(ctx, call) {
+    const { id, wallet_id: userId } = await enterTeam(ctx, call, teamApi.topUp);
+    const { quota } = await redeemFor(ctx, call, { userId, key: call.body.key, giftCode: "" });
+    const detail = { amount: Number(quota) };
+    // What the ledger booked stays, whoever asked for it: its entry names the wallet.
+    await audit(ctx, ctx.db, call, { action: "team.topup", target: id, detail });
+    return Number(quota);
   },
 
   async withdraw(ctx, call) {

@@ -146,23 +146,24 @@ export async function createOrder(tools: OrderTools, wish: Wish, goods: Goods): 
 /** Quota for the wallet. Throws: AppError with the reason. */
 export async function quotaGoods(
   { db, options }: OrderTools,
-  wish: Pick<NewOrder, "dollars" | "gift_code"> & { readonly userId: number },
+  wish: Pick<NewOrder, "dollars" | "gift_code" | "team_id"> & { readonly userId: number },
 ): Promise<Goods> {
   const plan = options.get("TopUpPlans").find(({ dollars }) => dollars === wish.dollars);
   if (!plan) throw faults.refused("该套餐已下架，请刷新页面");
   const quotaPerUnit = options.get("QuotaPerUnit");
   const quota = Math.floor(plan.dollars * quotaPerUnit);
   if (!Number.isSafeInteger(quota) || quota <= 0) throw faults.refused("该套餐的额度有误，请联系管理员");
-  const user = await getUser(db, wish.userId);
+  // A wallet was invited by nobody.
+  const inviterId = wish.team_id === 0 ? (await getUser(db, wish.userId)).inviter_id : 0;
   const giver = await findAffOwner(db, wish.gift_code);
   if (wish.gift_code !== "" && giver?.status !== UserStatus.enabled) throw faults.refused("礼品码无效");
-  if (giver?.id === user.id) throw faults.refused("不能使用自己的礼品码");
+  if (giver?.id === wish.userId) throw faults.refused("不能使用自己的礼品码");
   return {
     yuanMinor: minorOf(plan.yuan) ?? 0,
     product: { dollars: plan.dollars, yuan: plan.yuan, quotaPerUnit },
     quota,
     giver_id: giver?.id ?? 0,
-    inviter_id: user.inviter_id,
+    inviter_id: inviterId,
     gift_quota: giver ? Number(giftOf(BigInt(quota))) : 0,
     commission_micro: payCommission(quota, { quotaPerUnit, percent: options.get("PayCommissionPercent") }),
     plan_sale: "",

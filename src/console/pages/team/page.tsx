@@ -62,6 +62,7 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
       <div className="tg-team-buttons">
         {may(team, "token") ? <LinkButton to={`/token?team=${team.id}`}>团队令牌</LinkButton> : null}
         {may(team, "wallet") ? <LinkButton to={`/statement?team=${team.id}`}>账单</LinkButton> : null}
+        {may(team, "deposit") ? <LinkButton to={`/topup?team=${team.id}`}>充值</LinkButton> : null}
         {may(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
         {may(team, "withdraw") ? <Button onClick={() => onAsk("withdraw")}>转出</Button> : null}
         {may(team, "people") ? (

@@ -18,6 +18,8 @@ export interface BuyProps {
   readonly methods: readonly PayMethod[];
   /** Quota that the next payment pays first; 0 = none. */
   readonly debt: number;
+  /** The team whose wallet gets it; 0 = one's own. */
+  readonly team: number;
 }
 
 /** A name for each way to pay; where two are called alike, the currency tells them apart. */
@@ -54,7 +56,7 @@ function PlanChoice({
   );
 }
 
-export function Buy({ plans, methods, debt }: BuyProps) {
+export function Buy({ plans, methods, debt, team }: BuyProps) {
   const [dollars, setDollars] = useState(plans[0]?.dollars ?? 0);
   const [way, setWay] = useState(() => (methods[0] ? keyOf(methods[0]) : ""));
   const [gift, setGift] = useState("");
@@ -70,7 +72,8 @@ export function Buy({ plans, methods, debt }: BuyProps) {
   const method = methods.find((one) => keyOf(one) === way) ?? methods[0];
   const submit = () => {
     if (method === undefined) return;
-    const body = { dollars, instance_id: method.instance_id, method: method.method, gift_code: gift.trim() };
+    const way = { instance_id: method.instance_id, method: method.method };
+    const body = { dollars, ...way, gift_code: gift.trim(), team_id: team };
     create.mutate({ body });
   };
   return (
@@ -91,15 +94,17 @@ export function Buy({ plans, methods, debt }: BuyProps) {
         />
       </div>
       <div className="tg-buy-row tg-buy-end">
-        <Input
-          className="tg-buy-gift"
-          value={gift}
-          maxLength={64}
-          autoComplete="off"
-          placeholder="礼品码（可选）"
-          aria-label="礼品码"
-          onChange={(event) => setGift(event.target.value)}
-        />
+        {team === 0 ? (
+          <Input
+            className="tg-buy-gift"
+            value={gift}
+            maxLength={64}
+            autoComplete="off"
+            placeholder="礼品码（可选）"
+            aria-label="礼品码"
+            onChange={(event) => setGift(event.target.value)}
+          />
+        ) : null}
         <Button type="primary" loading={create.isPending} disabled={dollars === 0} onClick={submit}>
           立即支付
         </Button>

@@ -100,7 +100,9 @@ function OrderCard({ order, onAsk }: { readonly order: Order; readonly onAsk: ()
           </ConfirmButton>
         ) : null}
         {order.plan === "" ? (
-          <LinkButton to="/topup">返回充值页</LinkButton>
+          <LinkButton to={order.team_id === 0 ? "/topup" : `/topup?team=${order.team_id}`}>
+            返回充值页
+          </LinkButton>
         ) : (
           <LinkButton to="/subscription">返回订阅页</LinkButton>
         )}

@@ -26,8 +26,12 @@ function OrderLine({ order }: { readonly order: Order }) {
   );
 }
 
-export function useRecentOrders() {
-  return useQuery({ ...query(paymentApi.orders, { query: { p: 0, size: 5 } }), meta: { silent: true } });
+/** Of a team's wallet; 0 = one's own. */
+export function useRecentOrders(team: number) {
+  return useQuery({
+    ...query(paymentApi.orders, { query: { p: 0, size: 5, team_id: team } }),
+    meta: { silent: true },
+  });
 }
 
 export function RecentOrders({ orders }: { readonly orders: readonly Order[] }) {

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Form, Input } from "antd";
 import type { ReactNode } from "react";
-import { Link } from "react-router";
+import { Link, useSearchParams } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
 import { ApiFault, handleFault } from "#console/base/faults.ts";
 import { formatCount } from "#console/base/format.ts";
@@ -10,6 +10,7 @@ import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
@@ -17,6 +18,7 @@ import { QuotaText } from "#console/ui/value-text.tsx";
 import { partnerApi } from "#contract/partner.ts";
 import { paymentApi } from "#contract/payment.ts";
 import { formatQuota } from "#contract/quota.ts";
+import { teamApi } from "#contract/team.ts";
 import { type User, userApi } from "#contract/user.ts";
 import { Buy } from "./buy.tsx";
 import { RecentOrders, useRecentOrders } from "./orders.tsx";
@@ -35,21 +37,23 @@ function tell(error: Error): void {
   else toast.error("请求失败");
 }
 
-function RedeemForm() {
+function RedeemForm({ team }: { readonly team: number }) {
   const [form] = Form.useForm<Codes>();
   const client = useQueryClient();
   const display = useQuotaDisplay();
-  const topUp = useCall(partnerApi.topUp, {
-    silent: true,
-    onSuccess: ({ data, bonus }) => {
-      const extra = bonus > 0 ? `，其中赠送 ${formatQuota(bonus, display)}` : "";
-      toast.success(`充值成功！到账 ${formatQuota(data, display)}${extra}`);
-      form.resetFields();
-      void invalidate(client, [userApi.self, partnerApi.info]);
-    },
-  });
+  const done = (amount: number, bonus: number) => {
+    const extra = bonus > 0 ? `，其中赠送 ${formatQuota(bonus, display)}` : "";
+    toast.success(`充值成功！到账 ${formatQuota(amount, display)}${extra}`);
+    form.resetFields();
+    void invalidate(client, [userApi.self, partnerApi.info, teamApi.get]);
+  };
+  const own = useCall(partnerApi.topUp, { silent: true, onSuccess: ({ data, bonus }) => done(data, bonus) });
+  const ofTeam = useCall(teamApi.topUp, { silent: true, onSuccess: (amount) => done(amount, 0) });
+  const isPending = own.isPending || ofTeam.isPending;
   const submit = ({ key = "", gift_code = "" }: Codes) =>
-    topUp.mutate({ body: { key: key.trim(), gift_code: gift_code.trim() } }, { onError: tell });
+    team === 0
+      ? own.mutate({ body: { key: key.trim(), gift_code: gift_code.trim() } }, { onError: tell })
+      : ofTeam.mutate({ params: { id: team }, body: { key: key.trim() } }, { onError: tell });
   return (
     <Form form={form} layout="vertical" requiredMark={false} onFinish={submit}>
       <Form.Item
@@ -66,17 +70,19 @@ function RedeemForm() {
           placeholder="购买后收到的兑换码"
         />
       </Form.Item>
-      <TextField
-        name="gift_code"
-        label="礼品码（可选）"
-        extra="填写好友的礼品码，双方各得充值额度 5% 的额外额度。"
-        className="tg-code"
-        maxLength={64}
-        spellCheck={false}
-        placeholder="没有可以不填"
-      />
-      <Button type="primary" htmlType="submit" loading={topUp.isPending} block>
-        {topUp.isPending ? "兑换中..." : "兑换"}
+      {team === 0 ? (
+        <TextField
+          name="gift_code"
+          label="礼品码（可选）"
+          extra="填写好友的礼品码，双方各得充值额度 5% 的额外额度。"
+          className="tg-code"
+          maxLength={64}
+          spellCheck={false}
+          placeholder="没有可以不填"
+        />
+      ) : null}
+      <Button type="primary" htmlType="submit" loading={isPending} block>
+        {isPending ? "兑换中..." : "兑换"}
       </Button>
     </Form>
   );
@@ -87,13 +93,15 @@ function leftText(total: number, left: number): string {
   return total === 0 ? "还没有额度，使用兑换码即可开始。" : `还剩总额度的 ${(left * 100).toFixed(1)}%`;
 }
 
+type Figures = Pick<User, "quota" | "used_quota" | "request_count">;
+
 /** As high without a user as with one, so that nothing below moves when the balance comes. */
-function BalanceFigures({ user }: { readonly user: User | undefined }) {
+function BalanceFigures({ user }: { readonly user: Figures | undefined }) {
   const display = useQuotaDisplay();
   const quota = Math.max(0, user?.quota ?? 0);
   const total = quota + (user?.used_quota ?? 0);
   const left = total === 0 ? 0 : quota / total;
-  const known = (show: (user: User) => ReactNode) =>
+  const known = (show: (user: Figures) => ReactNode) =>
     user === undefined ? <span className="tg-bone" /> : show(user);
   return (
     <>
@@ -124,18 +132,43 @@ function BalanceFigures({ user }: { readonly user: User | undefined }) {
   );
 }
 
-function Balance() {
-  const { data: user, error, refetch } = useQuery(selfQuery);
+function BalanceCard({
+  title,
+  user,
+  error,
+  onRetry,
+}: {
+  readonly title: string;
+  readonly user: Figures | undefined;
+  readonly error: Error | null;
+  readonly onRetry: () => void;
+}) {
   return (
     <section className="tg-card tg-section tg-topup-balance" aria-labelledby="tg-balance-title">
-      <h2 id="tg-balance-title">我的余额</h2>
+      <h2 id="tg-balance-title">{title}</h2>
       {user === undefined && error !== null ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
+        <ErrorState error={error} onRetry={onRetry} />
       ) : (
         <BalanceFigures user={user} />
       )}
     </section>
   );
+}
+
+function Balance() {
+  const { data: user, error, refetch } = useQuery(selfQuery);
+  return <BalanceCard title="我的余额" user={user} error={error} onRetry={() => void refetch()} />;
+}
+
+/** What is in a team's wallet, for who may pay into it. */
+function Wallet({ team }: { readonly team: number }) {
+  const { data, error, refetch } = useQuery(query(teamApi.get, { params: { id: team } }));
+  const { quota, used_quota, request_count } = data ?? { quota: null, used_quota: null, request_count: null };
+  const user =
+    quota === null || used_quota === null || request_count === null
+      ? undefined
+      : { quota, used_quota, request_count };
+  return <BalanceCard title="团队钱包" user={user} error={error} onRetry={() => void refetch()} />;
 }
 
 function AboutTopUp({ isOnline }: { readonly isOnline: boolean }) {
@@ -159,15 +192,19 @@ function AboutTopUp({ isOnline }: { readonly isOnline: boolean }) {
 }
 
 /** Where there is a way to pay, plans are bought here; else the cards lead to the shop of codes. */
-function Shop() {
+function Shop({ team }: { readonly team: number }) {
   const shop = useQuery({ ...query(paymentApi.shop, {}), meta: { silent: true } });
-  const orders = useRecentOrders();
+  const orders = useRecentOrders(team);
   // Together, and the foot of the page stays below the screen, so that nothing moves while it comes.
   if (shop.isPending || orders.isPending) return <div className="tg-shop-pending" />;
   const isOnline = shop.data !== undefined && shop.data.methods.length > 0;
   return (
     <>
-      {isOnline ? <Buy {...shop.data} /> : <PlanCards plans={shop.data?.plans ?? PLANS} />}
+      {isOnline ? (
+        <Buy {...shop.data} debt={team === 0 ? shop.data.debt : 0} team={team} />
+      ) : (
+        <PlanCards plans={shop.data?.plans ?? PLANS} />
+      )}
       <RecentOrders orders={orders.data?.data ?? []} />
       <AboutTopUp isOnline={isOnline} />
     </>
@@ -175,17 +212,22 @@ function Shop() {
 }
 
 export function TopUpPage() {
+  const [params] = useSearchParams();
+  const team = Number(params.get("team")) || 0;
   return (
-    <Page title="充值额度">
+    <Page
+      title={team === 0 ? "充值额度" : "团队充值"}
+      {...(team !== 0 && { extra: <LinkButton to={`/team/${team}`}>返回团队</LinkButton> })}
+    >
       <div className="tg-topup">
-        <Balance />
+        {team === 0 ? <Balance /> : <Wallet team={team} />}
         <section className="tg-card tg-section" aria-labelledby="tg-redeem-title">
           <h2 id="tg-redeem-title">使用兑换码</h2>
           <p>额度会立即到账。</p>
-          <RedeemForm />
+          <RedeemForm key={team} team={team} />
         </section>
       </div>
-      <Shop />
+      <Shop key={team} team={team} />
     </Page>
   );
 }
