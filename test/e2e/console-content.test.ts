@@ -192,7 +192,10 @@ describe("many channels", () => {
     await bar.getByRole("button", { name: "启用" }).click();
     await page.getByText("已启用 2 个渠道").waitFor();
     await bar.getByRole("button", { name: "测试" }).click();
-    await page.getByText(/测试成功 0 个，失败 2 个渠道/).waitFor();
+    const failed = page.getByRole("dialog", { name: "测试成功 0 个，失败 2 个渠道" });
+    for (const name of ["甲", "乙"]) await failed.getByText(`渠道${name}：`).waitFor();
+    await failed.getByRole("button", { name: "知道了" }).click();
+    await failed.waitFor({ state: "detached" });
     await screenshot(page, "channels-chosen");
     await bar.getByRole("button", { name: "删除" }).click();
     await page.getByRole("textbox", { name: /请输入/ }).fill("删除");

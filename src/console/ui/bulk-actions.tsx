@@ -28,7 +28,7 @@ export interface BulkActionsProps<Row> {
   readonly nameOf: (row: Row) => string;
   /** What has to be asked anew afterwards. */
   readonly lists: readonly Endpoint[];
-  /** Called with the rows that failed: they stay chosen. */
+  /** Called when failures were read, with the rows that failed: they alone stay chosen. */
   readonly onDone: (failed: readonly Row[]) => void;
 }
 
@@ -80,9 +80,8 @@ export function BulkActions<Row extends { readonly id: number }>(props: BulkActi
     const title = bulkText(verb, noun, result);
     if (result.failures.length === 0) toast.success(title);
     else setTold({ title, failures: result.failures });
+    // What was done stays chosen, for the next act; what was deleted is in the list no more.
     await invalidate(client, lists);
-    // With a dialog open the bar stays until it is read.
-    if (result.failures.length === 0) onDone([]);
   };
   const offered = acts.filter(({ permission }) => permission === undefined || may(user, permission));
   return (
