@@ -27,7 +27,8 @@ it("is set up by the super administrator, lets a new user into the group of the 
   const admin = await world.visit("root");
   await admin.page.goto("/mail-domain");
   await admin.page.getByRole("link", { name: "添加邮箱域名" }).first().click();
-  await admin.page.getByLabel("邮箱域名").fill("corp.example");
+  await admin.page.waitForURL("**/mail-domain/add");
+  await admin.page.getByRole("textbox", { name: "邮箱域名" }).fill("corp.example");
   await admin.page.getByLabel("分组").click();
   await admin.page.getByTitle("vip", { exact: true }).click();
   await screenshots(admin.page, "mail-domain-form");

@@ -1,10 +1,12 @@
 // The rows of 模型与价格: all models that channels offer or that have a price, where each price comes from and who offers it. Reads only.
 import { ChannelStatus } from "#contract/channel.ts";
+import type { Language } from "#contract/language.ts";
 import { abilityOf, makerOf } from "#contract/model-kinds.ts";
 import type { ModelPriceRow, PriceRatios, PriceSource } from "#contract/model-price.ts";
 import { tierName } from "#contract/price-sheet.ts";
 import { builtInRatios, cacheWriteRatioRule, completionRatioRule } from "#contract/prices.ts";
 import type { Context } from "#server/context.ts";
+import { say } from "#server/locale/sentences.ts";
 import { moneyOf } from "#server/money/dollars.ts";
 import type { Price } from "#server/money/price.ts";
 import { sixDecimals } from "#server/money/prices/draft.ts";
@@ -108,7 +110,12 @@ export async function originsOf({ db }: Pick<Context, "db">): Promise<Origins> {
 export function presentModel(
   all: ModelPrices,
   model: string,
-  { id, origins, quotaPerUnit }: { id: number; origins: Origins; quotaPerUnit: number },
+  {
+    id,
+    origins,
+    quotaPerUnit,
+    language,
+  }: { id: number; origins: Origins; quotaPerUnit: number; language: Language },
 ): ModelPriceRow {
   const price = all.priceOf(model);
   const row = priceRowOf(all.shown, model);
@@ -119,7 +126,7 @@ export function presentModel(
   return {
     id,
     model,
-    maker: makerOf(model),
+    maker: say(makerOf(model), language),
     ability: abilityOf(model),
     source,
     price_of: source === "name" ? (price?.model ?? "") : "",

@@ -1,5 +1,6 @@
 // Handlers: 模型与价格, a row for each model (requirements X07, X08). A row is saved as a version of the prices, so that it can be taken back.
 
+import type { Language } from "#contract/language.ts";
 import { makerOf } from "#contract/model-kinds.ts";
 import {
   type ModelPriceChange,
@@ -11,6 +12,7 @@ import {
 import { tierName } from "#contract/price-sheet.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
 import { OptionError } from "#server/options.ts";
 import { findNewestPriceVersion } from "#server/store/price-versions.ts";
 import { audit } from "./audit-log.ts";
@@ -33,31 +35,32 @@ import {
 } from "./price-tables.ts";
 
 export const modelPrice: Handlers<{ modelPrice: typeof modelPriceApi }>["modelPrice"] = {
-  async list(ctx, { query }) {
+  async list(ctx, { query, language }) {
     const { p, size, order, desc, keyword, maker } = query;
     const all = modelPrices(ctx);
     const view = PRICE_VIEWS.find((name) => name === query.view) ?? "";
     const words = keyword.toLowerCase().split(/\s+/);
     const found = all.models.filter((model) => {
-      const text = `${model} ${makerOf(model)}`.toLowerCase();
+      const name = say(makerOf(model), language);
+      const text = `${model} ${makerOf(model)} ${name}`.toLowerCase();
       const isNamed = words.every((word) => text.includes(word));
-      return isNamed && (maker === "" || makerOf(model) === maker) && isIn(view, all, model);
+      return isNamed && (maker === "" || name === maker) && isIn(view, all, model);
     });
     const sorted =
       order === "channels" ? found.toSorted((one, other) => offered(all, one) - offered(all, other)) : found;
     const rows = desc === true ? sorted.toReversed() : sorted;
-    const facts = { origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit") };
+    const facts = { origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit"), language };
     return {
       data: rows
         .slice(p * size, (p + 1) * size)
         .map((model, index) => presentModel(all, model, { id: p * size + index + 1, ...facts })),
       total: rows.length,
       unpriced: all.models.filter((model) => isIn("unpriced", all, model)).length,
-      makers: makersOf(all.models),
+      makers: makersOf(all.models).map((name) => say(name, language)),
     };
   },
 
-  find: (ctx, { query }) => present(ctx, query.model),
+  find: (ctx, { query, language }) => present(ctx, query.model, language),
 
   async save(ctx, call) {
     const { body } = call;
@@ -70,7 +73,7 @@ export const modelPrice: Handlers<{ modelPrice: typeof modelPriceApi }>["modelPr
     const isMoved = body.last_day !== all.lastDayOf(body.model);
     if (Object.keys(changes).length > 0) await savePrice(ctx, call, { all, changes, isMoved });
     else if (isMoved) await saveLastDay(ctx, call);
-    return present(ctx, body.model);
+    return present(ctx, body.model, call.language);
   },
 };
 
@@ -98,8 +101,13 @@ function makersOf(models: readonly string[]): string[] {
   return [...counts].toSorted(([, one], [, other]) => other - one).map(([maker]) => maker);
 }
 
-async function present(ctx: Context, model: string): Promise<ModelPriceRow> {
-  const facts = { id: 1, origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit") };
+async function present(ctx: Context, model: string, language: Language): Promise<ModelPriceRow> {
+  const facts = {
+    id: 1,
+    origins: await originsOf(ctx),
+    quotaPerUnit: ctx.options.get("QuotaPerUnit"),
+    language,
+  };
   return presentModel(modelPrices(ctx), model, facts);
 }
 

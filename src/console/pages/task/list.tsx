@@ -1,6 +1,6 @@
 // Tasks: what upstreams make in the background for calls. A user sees his own, an administrator those of all.
 import { StopOutlined } from "@ant-design/icons";
-import { Switch } from "antd";
+import { Segmented } from "antd";
 import { useSearchParams } from "react-router";
 import { type Query, query, useCall } from "#console/base/call.ts";
 import { useMay } from "#console/base/session.ts";
@@ -99,12 +99,13 @@ export function TaskListPage() {
     },
   ];
   const filters = (
-    <Switch
-      className="tg-task-open"
-      aria-label="只看进行中的任务"
-      checkedChildren="进行中"
-      unCheckedChildren="全部"
-      checked={isOpen}
+    <Segmented
+      aria-label="显示哪些任务"
+      value={isOpen}
+      options={[
+        { value: false, label: "全部" },
+        { value: true, label: "进行中" },
+      ]}
       onChange={(open) => setParams((current) => withParams(current, { open: open ? "true" : "", page: "" }))}
     />
   );
