@@ -37,7 +37,7 @@ export async function seedUser(
     wechat_id: "",
     access_token_hash: ctx.secrets.hash(accessToken),
     group: kind.group ?? "default",
-    aff_code: username.toUpperCase().slice(0, 8),
+    aff_code: username.toUpperCase(),
     inviter_id: 0,
     created_at: ctx.clock.seconds(),
   });

@@ -116,8 +116,7 @@ describe.each(databases)("keys of tokens on $name", (database) => {
       clock.advance(3_599_000);
       expect(await use(made.key)).toBe(200);
       // Its use is noted beside the call, which does not wait for it.
-      const noted = async () => (await use(made.key)) && (await read(made.id)).old_key_used;
-      await expect.poll(noted, { interval: 200 }).toBe(clock.seconds());
+      await expect.poll(async () => (await read(made.id)).old_key_used).toBe(clock.seconds());
       clock.advance(1_000);
       expect(await use(made.key)).toBe(401);
       expect(await use(next.key)).toBe(200);

@@ -39,6 +39,8 @@ describe.each(databases)("on $name", (database) => {
     provider = createServer(async (req, res) => {
       let body = "";
       for await (const bytes of req) body += String(bytes);
+      // The answer ends the reservation: it waits until both were counted.
+      await Promise.all(seen.connected);
       seen.asked.push(await open());
       const isStream = JSON.parse(body).stream === true;
       res.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" });

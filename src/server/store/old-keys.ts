@@ -59,7 +59,12 @@ export async function rotateKey(db: Db, { token, key, now, until }: Rotation): P
   return true;
 }
 
-/** Notes that somebody still uses a key that was rotated out. Unit of `now`: seconds. */
+/** Notes that somebody still uses a key that was rotated out; a note that was overtaken by a later one is none. Unit of `now`: seconds. */
 export async function noteOldKey(db: Db, keyHash: string, now: number): Promise<void> {
-  await db.updateTable("old_keys").set({ used_at: now }).where("key_hash", "=", keyHash).execute();
+  await db
+    .updateTable("old_keys")
+    .set({ used_at: now })
+    .where("key_hash", "=", keyHash)
+    .where("used_at", "<", now)
+    .execute();
 }
