@@ -5,7 +5,7 @@ const FILES = [
   "src/server/money/{crash,laws,limits-laws,plan-split,plans,price,redeem-race,hot-team}.test.ts",
   "src/server/relay/{call-limits,budgets}.test.ts",
   "src/server/egress/http1/stress.test.ts",
-  "src/server/store/migrate-crash.test.ts",
+  "src/server/store/{migrate-crash,lists}.test.ts",
   "src/server/main/watchdog.test.ts",
   "src/server/log-fuzz.test.ts",
   "src/server/api/sign-in-race.test.ts",

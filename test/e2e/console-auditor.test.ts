@@ -36,7 +36,8 @@ const PAGES = [
   ["/payment?tab=payouts", "还没有提现申请"],
   ["/payment?tab=instances", "还没有支付渠道"],
   ["/plan", "还没有套餐"],
-  ["/price", "已发布的版本"],
+  ["/price", "所有厂商"],
+  ["/price/update", "已发布的版本"],
   ["/audit", "审计链完整"],
   ["/setting?tab=operation", "清理日志|日志"],
 ] as const;

@@ -81,7 +81,7 @@ describe("tasks", () => {
     await page.getByRole("button", { name: "确认取消" }).click();
     await page.getByText("任务已取消！").waitFor();
     await page.getByText("已取消", { exact: true }).waitFor();
-    await page.getByRole("switch").click();
+    await page.getByTitle("进行中", { exact: true }).click();
     await page.getByText("没有进行中的任务。").waitFor();
     expect(page.url()).toContain("open=true");
     await root.context.close();

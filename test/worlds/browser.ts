@@ -40,10 +40,11 @@ export async function openContext(
 export async function screenshots(page: Page, name: string): Promise<void> {
   await screenshot(page, name);
   await page.setViewportSize({ width: 390, height: 844 });
-  const overhang = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  );
-  if (overhang !== 0) throw new Error(`${name} is ${overhang} px too wide`);
+  const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth;
+  // The page hears of its new size a moment later.
+  await page.waitForFunction(fits).catch((cause: unknown) => {
+    throw new Error(`${name} is too wide`, { cause });
+  });
   await screenshot(page, `${name}-390`);
   await page.setViewportSize({ width: 1440, height: 900 });
 }

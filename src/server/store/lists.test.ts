@@ -1,6 +1,8 @@
-// The lists of the console among 100,000 rows: what each filter finds, that a file has every row once, and how long a page takes.
+// The lists of the console among many rows: what each filter finds, that a file has every row once, and, in `npm run soak` with 100,000
+// of them, how long a page takes.
 import { type RawBuilder, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rounds } from "#test/worlds/soak.ts";
 import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import type { Db, Store } from "./db.ts";
 import { countOrders, listOrders, type OrderFilter } from "./orders.ts";
@@ -9,7 +11,7 @@ import { countRedemptions, listRedemptions, type RedemptionFilter } from "./rede
 import { countTokens, listTokens, type TokenFilter } from "./tokens.ts";
 import { countUsers, listUsers, type UserFilter } from "./users.ts";
 
-const ROWS = Number(process.env["LIST_ROWS"] ?? 100_000);
+const ROWS = rounds(10_000, 100_000);
 /** Rows written by one statement: it may take only so long. */
 const PART = 5_000;
 const first = { page: 0, size: 20 };
@@ -142,50 +144,57 @@ describe.each(engines)(`lists of ${ROWS} rows on %s`, (engine) => {
     expect(await read(ORDERS, { isInReview: false })).toBe(ROWS);
   });
 
-  test("a page and its total are quick, whatever it is sorted and filtered by", async () => {
-    const { db } = store;
-    const slow: string[] = [];
-    const measure = async <Filter>(
-      name: string,
-      { list, count }: List<Filter>,
-      filter: Filter,
-      pages: readonly SortedPage[],
-    ) => {
-      for (const page of pages) {
-        const took: number[] = [];
-        for (let round = 0; round < 20; round += 1) {
-          const startMs = performance.now();
-          await Promise.all([list(db, filter, page), count(db, filter)]);
-          took.push(performance.now() - startMs);
+  test.runIf(ROWS === 100_000)(
+    "a page and its total are quick, whatever it is sorted and filtered by",
+    async () => {
+      const { db } = store;
+      const slow: string[] = [];
+      const measure = async <Filter>(
+        name: string,
+        { list, count }: List<Filter>,
+        filter: Filter,
+        pages: readonly SortedPage[],
+      ) => {
+        for (const page of pages) {
+          const took: number[] = [];
+          for (let round = 0; round < 20; round += 1) {
+            const startMs = performance.now();
+            await Promise.all([list(db, filter, page), count(db, filter)]);
+            took.push(performance.now() - startMs);
+          }
+          const p95 = took.toSorted((a, b) => a - b)[18] ?? 0;
+          const what = `${name} ${JSON.stringify({ ...filter, ...page })}`;
+          process.stdout.write(`${engine} p95 ${p95.toFixed(1)} ms: ${what}\n`);
+          // The middle: one round may meet somebody else's work.
+          if ((took.toSorted((a, b) => a - b)[10] ?? 0) > BOUND_MS) slow.push(what);
         }
-        const p95 = took.toSorted((a, b) => a - b)[18] ?? 0;
-        const what = `${name} ${JSON.stringify({ ...filter, ...page })}`;
-        process.stdout.write(`${engine} p95 ${p95.toFixed(1)} ms: ${what}\n`);
-        // The middle: one round may meet somebody else's work.
-        if ((took.toSorted((a, b) => a - b)[10] ?? 0) > BOUND_MS) slow.push(what);
-      }
-    };
-    const by = (order: string): SortedPage => ({ ...first, order, desc: true });
-    const deep: SortedPage = { page: 2_000, size: 20, order: "quota" };
-    await measure("users", USERS, { exceptStatus: 3 }, [
-      first,
-      by("quota"),
-      by("username"),
-      by("request_count"),
-      deep,
-    ]);
-    await measure("users", USERS, { exceptStatus: 3, status: 2, group: "vip" }, [first, by("used_quota")]);
-    await measure("tokens", TOKENS, OWN, [
-      first,
-      by("remain_quota"),
-      by("name"),
-      { ...deep, order: "used_quota" },
-    ]);
-    await measure("tokens", TOKENS, { ...OWN, tag: "翻译", shown: { status: 1, nowSec: NOW } }, [first]);
-    await measure("codes", CODES, { status: 3 }, [first, by("quota"), { ...first, before: 0 }]);
-    await measure("codes", CODES, { keyword: "batch 77" }, [first, by("quota")]);
-    await measure("orders", ORDERS, {}, [first, by("amount_minor"), { ...deep, order: "amount_minor" }]);
-    await measure("orders", ORDERS, { status: "credited", start: NOW - 50_000 }, [first, by("amount_minor")]);
-    expect(slow).toEqual([]);
-  }, 120_000);
+      };
+      const by = (order: string): SortedPage => ({ ...first, order, desc: true });
+      const deep: SortedPage = { page: 2_000, size: 20, order: "quota" };
+      await measure("users", USERS, { exceptStatus: 3 }, [
+        first,
+        by("quota"),
+        by("username"),
+        by("request_count"),
+        deep,
+      ]);
+      await measure("users", USERS, { exceptStatus: 3, status: 2, group: "vip" }, [first, by("used_quota")]);
+      await measure("tokens", TOKENS, OWN, [
+        first,
+        by("remain_quota"),
+        by("name"),
+        { ...deep, order: "used_quota" },
+      ]);
+      await measure("tokens", TOKENS, { ...OWN, tag: "翻译", shown: { status: 1, nowSec: NOW } }, [first]);
+      await measure("codes", CODES, { status: 3 }, [first, by("quota"), { ...first, before: 0 }]);
+      await measure("codes", CODES, { keyword: "batch 77" }, [first, by("quota")]);
+      await measure("orders", ORDERS, {}, [first, by("amount_minor"), { ...deep, order: "amount_minor" }]);
+      await measure("orders", ORDERS, { status: "credited", start: NOW - 50_000 }, [
+        first,
+        by("amount_minor"),
+      ]);
+      expect(slow).toEqual([]);
+    },
+    120_000,
+  );
 });
