@@ -61,7 +61,7 @@ it("are shown with cost and cache", async () => {
   await row("便宜上游").getByText("60.0%").waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByText("便宜上游").waitFor();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await screenshot(page, "margin-phone");
   expect(complaints).toEqual([]);
   await context.close();

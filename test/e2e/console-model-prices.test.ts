@@ -56,7 +56,7 @@ it("is priced in money and as ratios, a row at a time", async () => {
   await page.getByLabel("输入", { exact: true }).nth(1).waitFor();
   await screenshot(page, "model-price-edit");
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await screenshot(page, "model-price-edit-phone");
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "保存价格" }).click();

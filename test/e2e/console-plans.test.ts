@@ -66,6 +66,6 @@ it("is made, bought, renewed and shown with what is left", async () => {
   await card.filter({ hasText: "待生效" }).waitFor();
   expect(await card.count()).toBe(2);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await context.close();
 });

@@ -43,7 +43,7 @@ it("are compared, published and taken back", async () => {
   expect(await page.getByRole("checkbox", { name: "gpt-4", exact: true }).isDisabled()).toBe(true);
   await page.getByText("有变化 2").click();
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "发布所选价格" }).click();
   await page.getByText("请填写原因").waitFor();

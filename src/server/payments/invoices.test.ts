@@ -8,6 +8,7 @@ import { INVOICE_PROFILE } from "#test/seeds/invoice-recipes.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { orderOf, proofOf, seedInstance, seedOrder } from "#test/worlds/order-rows.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { changeOrder } from "./evidence.ts";
 import { availableOf, judgeAllReversals, toReverse } from "./invoices.ts";
 
@@ -277,32 +278,36 @@ describe.each(databases)("invoices on $name", (database) => {
     }
   }
 
-  test("whatever happens in whatever order, the sums hold", async () => {
-    const minor = fc.integer({ min: 1, max: 5_000 });
-    const act: fc.Arbitrary<(model: Model) => Promise<void>> = fc.oneof(
-      minor.map((value) => (model: Model) => model.pay(value)),
-      minor.map((value) => (model: Model) => model.refund(value)),
-      minor.map((value) => (model: Model) => model.ask(value)),
-      fc
-        .tuple(fc.constantFrom(...(["issue", "refuse", "reverse", "cancel"] as const)), fc.nat({ max: 8 }))
-        .map(
-          ([verb, nth]) =>
-            (model: Model) =>
-              model.decide(verb, nth),
-        ),
-    );
-    const acts = fc.array(act, { minLength: 5, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(acts, async (list) => {
-        const model = new Model(await payer());
-        for (const one of list) {
-          await one(model);
-          // Marks follow decisions when the job comes.
-          await judgeAllReversals(app.ctx);
-          await model.check();
-        }
-      }),
-      { numRuns: 20 },
-    );
-  }, 120_000);
+  test(
+    "whatever happens in whatever order, the sums hold",
+    async () => {
+      const minor = fc.integer({ min: 1, max: 5_000 });
+      const act: fc.Arbitrary<(model: Model) => Promise<void>> = fc.oneof(
+        minor.map((value) => (model: Model) => model.pay(value)),
+        minor.map((value) => (model: Model) => model.refund(value)),
+        minor.map((value) => (model: Model) => model.ask(value)),
+        fc
+          .tuple(fc.constantFrom(...(["issue", "refuse", "reverse", "cancel"] as const)), fc.nat({ max: 8 }))
+          .map(
+            ([verb, nth]) =>
+              (model: Model) =>
+                model.decide(verb, nth),
+          ),
+      );
+      const acts = fc.array(act, { minLength: 5, maxLength: 20 });
+      await fc.assert(
+        fc.asyncProperty(acts, async (list) => {
+          const model = new Model(await payer());
+          for (const one of list) {
+            await one(model);
+            // Marks follow decisions when the job comes.
+            await judgeAllReversals(app.ctx);
+            await model.check();
+          }
+        }),
+        { numRuns: rounds(10, 100) },
+      );
+    },
+    rounds(300_000, 1_800_000),
+  );
 });
