@@ -71,7 +71,8 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     nowSec += 1;
     expect(await run()).toBe("1 asked, 1 enabled");
     expect(await row(id)).toMatchObject({ status: 1, status_reason: "", probe_time: 0 });
-    expect(app.ctx.candidates.find("default", "gpt-4o-mini").map((channel) => channel.id)).toEqual([id]);
+    const served = () => app.ctx.candidates.find("default", "gpt-4o-mini").map((channel) => channel.id);
+    await expect.poll(served).toEqual([id]);
     expect(raise.mock.calls).toMatchObject([
       [{ event: "channel_disabled", about: `channel ${id}`, isOver: true }],
     ]);

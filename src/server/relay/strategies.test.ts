@@ -106,9 +106,17 @@ describe("the fastest first", () => {
     expect([speed(good), speed(bad)]).toEqual(Array(2).fill({ ms: undefined, inFlight: 0 }));
     await world.setOption("ChannelStrategy", "latency");
     world.ctx.health.pace.begin(bad, MODEL, false).failed();
-    // One of a hundred goes there to look: more than four of thirty once in a hundred thousand.
-    expect((await served(30))["good"]).toBeGreaterThanOrEqual(26);
-    expect(speed(good)).toEqual({ ms: expect.any(Number), inFlight: 0 });
+    await world.setOption("RetryTimes", "1");
+    world.upstream.script((res, asked) =>
+      String(asked.headers.authorization).includes("bad")
+        ? json({ error: { message: "no" } }, 500)(res, asked)
+        : json(chatReply("hi"))(res, asked),
+    );
+    // One of a hundred goes there to look, fails, and is served by the other.
+    const { good: whole, bad: looks = 0 } = await served(30);
+    expect(whole).toBe(30);
+    expect(looks).toBeLessThanOrEqual(8);
+    await expect.poll(() => speed(good)).toEqual({ ms: expect.any(Number), inFlight: 0 });
     await world.ctx.db
       .updateTable("channels")
       .set({ base_url: "http://127.0.0.1:9" })
