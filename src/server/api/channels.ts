@@ -1,7 +1,8 @@
 // Handlers: upstream channels (requirements W3.6). The key goes in and never comes out.
-import { ChannelStatus, type ChannelUpdate, type channelApi, modelObject } from "#contract/channel.ts";
+import { ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
 import type { ChannelTimeName } from "#contract/channel-limits.ts";
 import type { InputOf } from "#contract/endpoint.ts";
+import { modelObject } from "#contract/model-object.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";

@@ -16,7 +16,7 @@ import {
   usageChunk,
 } from "#test/emulators/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, errorOf, QUESTION } from "#test/worlds/relay-world.ts";
-import { pauseAfter } from "./routing/failover.ts";
+import { pauseAfter } from "./routing/pause.ts";
 
 const world = createRelayWorld();
 

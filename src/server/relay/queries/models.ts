@@ -1,6 +1,6 @@
 // GET /v1/models: the models this caller can use (requirements W8.7 [P]): those of its group's enabled channels, within the token's list.
 
-import { MODEL_CREATED_SEC, modelObject } from "#contract/channel.ts";
+import { MODEL_CREATED_SEC, modelObject } from "#contract/model-object.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";

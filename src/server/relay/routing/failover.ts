@@ -20,6 +20,7 @@ import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/errors/fault.ts";
 import { conversationOf } from "./affinity.ts";
 import { NextChannel, type NextServices, type Wanted } from "./next-channel.ts";
+import { pause, pauseAfter } from "./pause.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
 export interface FailoverServices extends NextServices {
@@ -34,28 +35,6 @@ const MAX_RETRIES = 5;
 const MAX_UNCALLED = 10;
 /** After this long no other channel is tried: the client has waited enough. */
 const RETRY_BUDGET_MS = 120_000;
-
-/** Pauses between calls: twice as long each time, and never the same for two requests (requirements R09). */
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
-
-/** The pause after so many calls that failed. Unit: ms; `random` from 0 to 1. */
-export function pauseAfter(calls: number, random: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** (calls - 1), LONGEST_PAUSE_MS) * (0.5 + random / 2);
-}
-
-/** Waits, unless the client leaves. */
-function pause(ms: number, cancellation: Cancellation): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, ms);
-    function end() {
-      clearTimeout(timer);
-      cancellation.watch(undefined);
-      resolve();
-    }
-    cancellation.watch(end);
-  });
-}
 
 /** What the choice depends on. */
 interface Search extends Wanted {
