@@ -17,8 +17,8 @@ import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import { refusalOf } from "#server/relay/serve.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
-import { changeOpenTask, deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
-import { failTask } from "#server/tasks/end.ts";
+import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
+import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
 import type { TaskFacts } from "#server/tasks/facts.ts";
 import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
 import { priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
@@ -32,7 +32,6 @@ import { callTask } from "#server/upstream/video/call.ts";
 import { textAt } from "#server/upstream/video/wire.ts";
 import { keepResponse } from "./keep.ts";
 
-const SUBMIT_SEC = 300;
 /** OpenAI ends a response in the background after an hour or more; nobody waits for longer than a day. */
 const TASK_SEC = 86_400;
 
@@ -58,7 +57,17 @@ export async function submitInBackground(
   if (candidates.length === 0) throw new LocalError(localErrors.stateRefused("background"));
   const price = priceOf(bill, incoming, caller, candidates);
   const facts = factsOf(price, { caller, incoming });
-  const row = await newRow(services, state, { caller, model, facts });
+  const { requestId } = state;
+  const task_id = `submitting-${requestId}`;
+  const begun = {
+    task_id,
+    request_id: requestId,
+    kind: "response",
+    wire: "responses",
+    model,
+    facts,
+  } as const;
+  const row = await beginTask(ctx, caller, begun);
   try {
     const amount = held(bill, pricingOf(bill, incoming).firstAmount(price));
     const cap = costCapOf(caller, model, ctx.clock.seconds());
@@ -76,13 +85,7 @@ export async function submitInBackground(
     if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
     return await submit(services, state, { caller, incoming, candidates, row });
   } catch (error) {
-    if (state.trace.isSent) {
-      const message = "无法确认上游是否已接受任务，未收费";
-      await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
-    } else {
-      await ctx.ledger.release(state.requestId);
-      await deleteTask(ctx.db, row.id);
-    }
+    await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
   }
 }
@@ -127,45 +130,6 @@ function ratiosOf(price: Price): PriceRatios {
   const { audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio } = price;
   const more = { cacheWriteRatio, audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio };
   return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more };
-}
-
-async function newRow(
-  { ctx }: Services,
-  { requestId }: RequestState,
-  { caller, model, facts }: { caller: Caller; model: string; facts: TaskFacts },
-): Promise<TaskRow> {
-  const now = ctx.clock.seconds();
-  const row = {
-    // Until the upstream has named it.
-    task_id: `submitting-${requestId}`,
-    request_id: requestId,
-    kind: "response" as const,
-    user_id: caller.userId,
-    payer_id: caller.payerId,
-    token_id: caller.tokenId,
-    channel_id: 0,
-    key_id: 0,
-    wire: "responses",
-    model: model.replaceAll("\u0000", ""),
-    upstream_sealed: "",
-    result_sealed: "",
-    facts: JSON.stringify(facts),
-    state: "submitting" as const,
-    progress: 0,
-    outcome: "" as const,
-    charge: 0,
-    is_booked: 0,
-    code: "",
-    message: "",
-    misses: 0,
-    polls: 0,
-    next_at: now + SUBMIT_SEC,
-    deadline_at: now + SUBMIT_SEC,
-    created_at: now,
-    ended_at: 0,
-    deleted_at: 0,
-  };
-  return { ...row, id: await insertTask(ctx.db, row) };
 }
 
 interface Ready extends Asked {

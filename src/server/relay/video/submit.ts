@@ -18,8 +18,8 @@ import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import { refusalOf } from "#server/relay/serve.ts";
 import type { Services } from "#server/relay/services.ts";
 import { randomHex } from "#server/secrets.ts";
-import { changeOpenTask, deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
-import { failTask } from "#server/tasks/end.ts";
+import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
+import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
 import { type TaskFacts, taskEstimate } from "#server/tasks/facts.ts";
 import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
@@ -34,8 +34,6 @@ import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { VideoOrder } from "./request.ts";
 
-/** When nobody knows whether the upstream has it, it is given up after this. */
-const SUBMIT_SEC = 300;
 /** How long an upstream may take for a video. */
 const TASK_SEC = 3_600;
 
@@ -94,12 +92,19 @@ async function submitIn(
   );
   const cap = costCapOf(caller, model, ctx.clock.seconds());
   if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
-  const row = await newRow(services, state, { caller, order, facts: offers[0] as TaskFacts }); // there is one
+  const row = await beginTask(ctx, caller, {
+    task_id: `video_${randomHex(24)}`,
+    request_id: state.requestId,
+    kind: "video",
+    wire: "",
+    model,
+    facts: offers[0] as TaskFacts, // there is one
+  });
   try {
     await reserve(services, state, { caller, model, amount });
     return await callChannels(services, state, { ...asked, candidates: priced, row });
   } catch (error) {
-    await giveUp(services, state, row);
+    await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
   }
 }
@@ -170,44 +175,6 @@ function ratiosOf({ model, modelRatio, completionRatio, cacheRatio, groupRatio }
   return { model, modelRatio, completionRatio, cacheRatio, groupRatio };
 }
 
-async function newRow(
-  { ctx }: Services,
-  { requestId }: Submission,
-  { caller, order, facts }: { caller: Caller; order: VideoOrder; facts: TaskFacts },
-): Promise<TaskRow> {
-  const now = ctx.clock.seconds();
-  const row = {
-    task_id: `video_${randomHex(24)}`,
-    request_id: requestId,
-    kind: "video" as const,
-    user_id: caller.userId,
-    payer_id: caller.payerId,
-    token_id: caller.tokenId,
-    channel_id: 0,
-    key_id: 0,
-    wire: "",
-    model: order.model.replaceAll("\u0000", ""),
-    upstream_sealed: "",
-    result_sealed: "",
-    facts: JSON.stringify(facts),
-    state: "submitting" as const,
-    progress: 0,
-    outcome: "" as const,
-    charge: 0,
-    is_booked: 0,
-    code: "",
-    message: "",
-    misses: 0,
-    polls: 0,
-    next_at: now + SUBMIT_SEC,
-    deadline_at: now + SUBMIT_SEC,
-    created_at: now,
-    ended_at: 0,
-    deleted_at: 0,
-  };
-  return { ...row, id: await insertTask(ctx.db, row) };
-}
-
 /** Throws: LocalError. */
 async function reserve(
   services: Services,
@@ -226,17 +193,6 @@ async function reserve(
     ...(caller.plans.length > 0 && plansOf(caller, model)),
   });
   if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
-}
-
-/** The upstream did not take it, or it is not known whether it did: either way its owner pays nothing. */
-async function giveUp({ ctx }: Services, state: Submission, row: TaskRow): Promise<void> {
-  if (state.trace.isSent) {
-    const message = "无法确认上游是否已接受任务，未收费";
-    await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
-    return;
-  }
-  await ctx.ledger.release(state.requestId);
-  await deleteTask(ctx.db, row.id);
 }
 
 interface Ready extends Asked {
