@@ -2,6 +2,7 @@
 import type { CsvColumn } from "#console/base/export.ts";
 import { formatTime } from "#console/base/format.ts";
 import type { FilterField } from "#console/ui/list-filters.tsx";
+import { statusFilter } from "#console/ui/status-filter.ts";
 import { type Channel, ChannelStatus } from "#contract/channel.ts";
 import { providerOf, providers } from "#contract/providers.ts";
 
@@ -12,15 +13,7 @@ const STATES = [
 ];
 
 export const CHANNEL_FILTERS: readonly FilterField[] = [
-  {
-    kind: "choice",
-    name: "status",
-    label: "选择状态",
-    chip: "状态",
-    options: [{ value: "", label: "全部状态" }, ...STATES],
-    width: 112,
-    isNumber: true,
-  },
+  statusFilter(STATES),
   {
     kind: "choice",
     name: "type",

@@ -2,6 +2,7 @@
 import type { CsvColumn } from "#console/base/export.ts";
 import { formatTime } from "#console/base/format.ts";
 import type { FilterField } from "#console/ui/list-filters.tsx";
+import { statusFilter } from "#console/ui/status-filter.ts";
 import { type Redemption, RedemptionStatus } from "#contract/redemption.ts";
 
 export const CODE_STATES: Readonly<Record<number, string>> = {
@@ -11,18 +12,7 @@ export const CODE_STATES: Readonly<Record<number, string>> = {
 };
 
 export const CODE_FILTERS: readonly FilterField[] = [
-  {
-    kind: "choice",
-    name: "status",
-    label: "选择状态",
-    chip: "状态",
-    options: [
-      { value: "", label: "全部状态" },
-      ...Object.entries(CODE_STATES).map(([value, label]) => ({ value, label })),
-    ],
-    width: 112,
-    isNumber: true,
-  },
+  statusFilter(Object.entries(CODE_STATES).map(([value, label]) => ({ value, label }))),
   { kind: "range" },
   { kind: "text", name: "used_user_id", label: "兑换用户 ID", chip: "兑换用户", isNumber: true },
 ];

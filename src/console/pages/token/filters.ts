@@ -2,6 +2,7 @@
 import type { CsvColumn } from "#console/base/export.ts";
 import { formatTime } from "#console/base/format.ts";
 import type { FilterField } from "#console/ui/list-filters.tsx";
+import { statusFilter } from "#console/ui/status-filter.ts";
 import { type Token, TokenStatus } from "#contract/token.ts";
 
 export const TOKEN_STATES: Readonly<Record<number, string>> = {
@@ -12,18 +13,7 @@ export const TOKEN_STATES: Readonly<Record<number, string>> = {
 };
 
 export const TOKEN_FILTERS: readonly FilterField[] = [
-  {
-    kind: "choice",
-    name: "status",
-    label: "选择状态",
-    chip: "状态",
-    options: [
-      { value: "", label: "全部状态" },
-      ...Object.entries(TOKEN_STATES).map(([value, label]) => ({ value, label })),
-    ],
-    width: 112,
-    isNumber: true,
-  },
+  statusFilter(Object.entries(TOKEN_STATES).map(([value, label]) => ({ value, label }))),
   { kind: "range" },
   { kind: "text", name: "tag", label: "标签", chip: "标签" },
 ];

@@ -3,6 +3,7 @@ import type { CsvColumn } from "#console/base/export.ts";
 import { formatTime } from "#console/base/format.ts";
 import { roleLabel } from "#console/base/session.ts";
 import type { FilterField } from "#console/ui/list-filters.tsx";
+import { statusFilter } from "#console/ui/status-filter.ts";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 
 const STATES = [
@@ -11,15 +12,7 @@ const STATES = [
 ];
 
 export const USER_FILTERS: readonly FilterField[] = [
-  {
-    kind: "choice",
-    name: "status",
-    label: "选择状态",
-    chip: "状态",
-    options: [{ value: "", label: "全部状态" }, ...STATES],
-    width: 112,
-    isNumber: true,
-  },
+  statusFilter(STATES),
   {
     kind: "choice",
     name: "role",
