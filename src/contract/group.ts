@@ -32,18 +32,17 @@ export interface GroupTables {
   /** Those that everybody may choose, and what is told of them. */
   readonly usable: Readonly<Record<string, string>>;
   readonly ratios: Readonly<Record<string, number>>;
-  /** Another name of the same group, of one that was renamed a moment ago. */
-  readonly otherName?: (name: string) => string | undefined;
+  /** Other names of the same group, of one that was renamed a moment ago. */
+  readonly otherNames?: (name: string) => readonly string[];
 }
 
 /** Whether somebody with these groups of his own may use this one: his own, or one that is open to all and has a ratio. */
 export function mayUseGroup(
   name: string,
   own: readonly string[],
-  { usable, ratios, otherName }: GroupTables,
+  { usable, ratios, otherNames }: GroupTables,
 ): boolean {
   const isOpen = (one: string) =>
     own.includes(one) || (Object.hasOwn(usable, one) && Object.hasOwn(ratios, one));
-  const other = otherName?.(name);
-  return isOpen(name) || (other !== undefined && isOpen(other));
+  return isOpen(name) || (otherNames?.(name).some(isOpen) ?? false);
 }

@@ -243,15 +243,15 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   };
 }
 
-/** What is found by the name of a group: by either, of one that was renamed a moment ago. */
+/** What is found by the name of a group: by any, of one that was renamed a moment ago. */
 async function openByGroup(
   parts: Pick<Tools, "db" | "secrets" | "coord" | "events" | "options" | "clock">,
   cleanup: Cleanup,
 ) {
   const renamedGroups = cleanup.keep(followRenamedGroups(parts), (it) => it.close());
-  const { otherName } = renamedGroups;
-  const prices = livePrices({ ...parts, otherName });
-  const candidates = cleanup.keep(await createCandidates({ ...parts, otherName }), (it) => it.close());
+  const { otherNames } = renamedGroups;
+  const prices = livePrices({ ...parts, otherNames });
+  const candidates = cleanup.keep(await createCandidates({ ...parts, otherNames }), (it) => it.close());
   return { renamedGroups, prices, candidates };
 }
 

@@ -191,10 +191,10 @@ describe.each(databases)("renaming a group on $name", (database) => {
     for (const next of ["one", "two", "three"]) {
       const reached = statuses.length + 4;
       expect((await rename(name, next)).success).toBe(true);
-      // The next renaming comes when this process has read the channels again: two names of a group are known at a time.
-      const isRead = () => app.ctx.candidates.all().every(({ groups }) => groups.has(next));
-      await vi.waitFor(() => expect(isRead()).toBe(true), { timeout: 30_000 });
-      await vi.waitFor(() => expect(statuses.length).toBeGreaterThan(reached), { timeout: 30_000 });
+      // The next but one comes at once: in three renamings nothing that this process keeps may have been read anew.
+      if (next !== "two") {
+        await vi.waitFor(() => expect(statuses.length).toBeGreaterThan(reached), { timeout: 30_000 });
+      }
       name = next;
     }
     isOver = true;

@@ -81,7 +81,7 @@ async function callerOf(ctx: Context, { tokenId, userId, group }: Asked): Promis
   const tables = {
     usable: options.get("UserUsableGroups"),
     ratios: options.get("GroupRatio"),
-    otherName: renamedGroups.otherName,
+    otherNames: renamedGroups.otherNames,
   };
   const now = { nowSec: clock.seconds(), graceSec: planGraceSec(options), tables };
   if (tokenId > 0) {

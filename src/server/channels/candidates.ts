@@ -83,8 +83,8 @@ export interface CandidatesParts {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly events: Events;
-  /** Another name of the same group, of one that was renamed a moment ago. */
-  readonly otherName?: (group: string) => string | undefined;
+  /** Other names of the same group, of one that was renamed a moment ago. */
+  readonly otherNames?: (group: string) => readonly string[];
 }
 
 /** Sealed → open. */
@@ -119,7 +119,7 @@ export async function createCandidates({
   secrets,
   coord,
   events,
-  otherName = () => undefined,
+  otherNames = () => [],
 }: CandidatesParts): Promise<Candidates> {
   const listeners = new Set<(id: number) => void>();
   let known: OpenTexts = { keys: new Map(), proxies: new Map() };
@@ -157,8 +157,13 @@ export async function createCandidates({
     return running;
   }
 
-  const ofGroup = (group: string) =>
-    snapshot.byGroup.get(group) ?? snapshot.byGroup.get(otherName(group) ?? group);
+  function ofGroup(group: string) {
+    const { byGroup } = snapshot;
+    const found = byGroup.get(group);
+    if (found !== undefined) return found;
+    const other = otherNames(group).find((name) => byGroup.has(name));
+    return other === undefined ? undefined : byGroup.get(other);
+  }
   const stop = follow(coord, {
     topic: "channels",
     read: reload,

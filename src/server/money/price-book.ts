@@ -42,11 +42,11 @@ const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
 /** Prices kept ready: models × groups in use; callers choose model names, so there is a bound. */
 const KEPT_PRICES = 5_000;
 
-type OtherName = (group: string) => string | undefined;
+type OtherNames = (group: string) => readonly string[];
 
 /** The operator's tables, with the tiers that stand in them. */
 interface PriceSource {
-  readonly otherName: OtherName;
+  readonly otherNames: OtherNames;
   readonly tables: PriceTables;
   readonly tiers: Readonly<Record<string, readonly number[]>>;
 }
@@ -55,9 +55,9 @@ interface PriceSource {
 export function createPriceBook(
   tables: PriceTables,
   onFallback: (model: string) => void = () => undefined,
-  otherName: OtherName = () => undefined,
+  otherNames: OtherNames = () => [],
 ): PriceBook {
-  const source = { tables, otherName, tiers: tiersOf(tables.ModelRatio) };
+  const source = { tables, otherNames, tiers: tiersOf(tables.ModelRatio) };
   /** Group → upstream model → model; null = there is none. Level by level: a key of all three would be a new text for every call. */
   const kept = new Map<string, Map<string, Map<string, Price | null>>>();
   let keptPrices = 0;
@@ -100,11 +100,11 @@ function findPrice(source: PriceSource, names: readonly string[], group: string)
   return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), isFallback: true };
 }
 
-/** Of a group that was renamed a moment ago by either name: the tables may still have the old one, or a call. */
-function groupRatioOf({ tables, otherName }: PriceSource, group: string): number | undefined {
+/** Of a group that was renamed a moment ago by any of its names: the tables may still have an old one, or a call. */
+function groupRatioOf({ tables, otherNames }: PriceSource, group: string): number | undefined {
   const known = lookUp(tables.GroupRatio, group);
   if (known !== undefined) return known;
-  const other = otherName(group);
+  const other = otherNames(group).find((name) => Object.hasOwn(tables.GroupRatio, name));
   return other === undefined ? undefined : lookUp(tables.GroupRatio, other);
 }
 
@@ -193,9 +193,9 @@ export function livePrices({
   options,
   clock,
   events,
-  otherName,
+  otherNames,
 }: {
-  readonly otherName?: OtherName;
+  readonly otherNames?: OtherNames;
   readonly options: Options;
   readonly clock: Clock;
   readonly events: Events;
@@ -207,7 +207,7 @@ export function livePrices({
     said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
     events.pricedByFallback({ model });
   };
-  const read = () => createPriceBook(tablesOf(options), onFallback, otherName);
+  const read = () => createPriceBook(tablesOf(options), onFallback, otherNames);
   let book = read();
   options.onChange(() => {
     book = read();

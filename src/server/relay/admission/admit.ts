@@ -68,7 +68,7 @@ interface AuthenticatorServices {
   readonly coord: Coord;
   readonly clock: Clock;
   readonly options: Pick<Options, "get" | "onChange">;
-  readonly renamedGroups: Pick<RenamedGroups, "otherName">;
+  readonly renamedGroups: Pick<RenamedGroups, "otherNames">;
 }
 
 /** A token that was found usable, with the fields to check at each call. */
@@ -294,7 +294,7 @@ async function readEntry(
   const tables = {
     usable: options.get("UserUsableGroups"),
     ratios: options.get("GroupRatio"),
-    otherName: renamedGroups.otherName,
+    otherNames: renamedGroups.otherNames,
   };
   const graceSec = planGraceSec(options);
   const moment = { nowSec: clock.seconds(), graceSec, tables };
