@@ -1,63 +1,35 @@
 // The models of a channel beside its upstream's list: what is proposed, what is refused, what is applied, on both databases (requirements C46).
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { sealProxy } from "#server/channels/proxies.ts";
 import { upstreamModels } from "#server/jobs/upstream-models.ts";
-import { insertChannels, type NewChannel } from "#server/store/channels.ts";
-import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { json } from "#test/emulators/fake-upstream.ts";
 import { startHttpProxy } from "#test/emulators/proxies.ts";
-import { channelRow } from "#test/seeds/channel-row.ts";
-import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
+import { channelWorld } from "#test/worlds/channel-world.ts";
 
-const KEY = "sk-canary-upstream-key-0123456789";
 const HOUR = 3_600;
 const listing = (...names: readonly string[]) => json({ data: names.map((id) => ({ id })) });
 
 describe.each(databases)("the models of an upstream on $name", (database) => {
-  let app: TestApp;
-  let upstream: FakeUpstream;
-  let drop: () => Promise<void>;
-  let admin: SeededUser;
+  const world = channelWorld(database);
+  const { add, row } = world;
 
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    upstream = await createFakeUpstream();
-    admin = await seedUser(app.ctx, "admin", { role: 10 });
-  });
-  afterAll(async () => {
-    await app.close();
-    await upstream.close();
-    await drop();
-  });
   beforeEach(async () => {
-    vi.restoreAllMocks();
-    const { db, options } = app.ctx;
+    const { db, options } = world.app.ctx;
     for (const table of ["channels", "model_lists", "log_sums"] as const)
       await db.deleteFrom(table).execute();
     await options.set("FallbackModelRatio", "");
     await options.set("UpstreamModelsHours", "24");
-    upstream.journal.length = 0;
   });
 
-  async function add(change: Partial<NewChannel> = {}): Promise<number> {
-    const { ctx } = app;
-    const row = channelRow(ctx.secrets, { type: 8, key: KEY, base_url: upstream.url, ...change });
-    const [id = 0] = await insertChannels(ctx.db, [row]);
-    await ctx.coord.publish("channels", "");
-    await ctx.candidates.pending;
-    return id;
-  }
   const path = (id: number) => `/api/channel/${id}/upstream_models`;
-  const shown = async (id: number) => (await app.call(admin.who, "GET", path(id))).data;
-  const apply = (id: number, body: object) => app.call(asRoot, "POST", `${path(id)}/apply`, body);
-  const row = async (id: number) => (await app.call(admin.who, "GET", `/api/channel/${id}`)).data;
+  const shown = async (id: number) => (await world.app.call(world.admin.who, "GET", path(id))).data;
+  const apply = (id: number, body: object) => world.app.call(asRoot, "POST", `${path(id)}/apply`, body);
 
   /** What a check of a list shows. */
   async function check(id: number, names: readonly string[], body: object = {}) {
-    upstream.script(listing(...names));
-    return (await app.call(admin.who, "POST", `${path(id)}/check`, body)).data;
+    world.upstream.script(listing(...names));
+    return (await world.app.call(world.admin.who, "POST", `${path(id)}/check`, body)).data;
   }
 
   test("are no news at first, and new or gone from then on", async () => {
@@ -78,7 +50,7 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
       models_gone: 1,
       models_problem: false,
     });
-    const { data } = await app.call(admin.who, "GET", "/api/channel/");
+    const { data } = await world.app.call(world.admin.who, "GET", "/api/channel/");
     expect(data).toMatchObject([{ models_fresh: 2, models_gone: 1 }]);
   });
 
@@ -88,9 +60,16 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
     await check(id, ["gpt-4o", "gpt-4.1-mini", "o3"]);
     const answer = await apply(id, { add: ["gpt-4.1-mini"], remove: ["gpt-4o-mini"], ignore: ["o3"] });
     expect(answer.data).toMatchObject({ models: "gpt-4o,gpt-4.1-mini", models_fresh: 0, models_gone: 0 });
-    expect(app.ctx.candidates.find("default", "gpt-4.1-mini").map((channel) => channel.id)).toEqual([id]);
-    expect(app.ctx.candidates.find("default", "gpt-4o-mini")).toEqual([]);
-    const acts = await app.ctx.db.selectFrom("audit").selectAll().orderBy("id", "desc").limit(1).execute();
+    expect(world.app.ctx.candidates.find("default", "gpt-4.1-mini").map((channel) => channel.id)).toEqual([
+      id,
+    ]);
+    expect(world.app.ctx.candidates.find("default", "gpt-4o-mini")).toEqual([]);
+    const acts = await world.app.ctx.db
+      .selectFrom("audit")
+      .selectAll()
+      .orderBy("id", "desc")
+      .limit(1)
+      .execute();
     expect(acts).toMatchObject([{ action: "channel.models_apply", target: String(id) }]);
     expect(acts[0]?.detail).toContain('"add":["gpt-4.1-mini"]');
     // What was waved aside is not told again, unless it goes and comes back.
@@ -127,8 +106,8 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
       fresh: proposed,
       gone: [],
     });
-    upstream.script(json({ error: "no" }, 500));
-    await app.call(admin.who, "POST", `${path(id)}/check`, {});
+    world.upstream.script(json({ error: "no" }, 500));
+    await world.app.call(world.admin.who, "POST", `${path(id)}/check`, {});
     expect(await shown(id)).toMatchObject({
       problem: "获取模型列表失败，上游返回状态码 500",
       fresh: proposed,
@@ -157,15 +136,15 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
     await check(id, ["gpt-4o", "gpt-4o-mini", "a", "b"]);
     await check(id, ["gpt-4o-mini", "a", "b", "unheard-of"]);
     expect((await apply(id, { add: ["unheard-of"] })).message).toBe("“unheard-of”还没有价格，请先设置价格");
-    const hour = Math.floor(app.ctx.clock.seconds() / HOUR) * HOUR;
+    const hour = Math.floor(world.app.ctx.clock.seconds() / HOUR) * HOUR;
     const sums = { quota: 1, prompt_tokens: 1, completion_tokens: 1, requests: 3 };
     const used = { dimension: "model-channel", key: `gpt-4o\n${id}`, hour, ...sums } as const;
-    await app.ctx.db.insertInto("log_sums").values(used).execute();
+    await world.app.ctx.db.insertInto("log_sums").values(used).execute();
     expect((await shown(id)).gone).toMatchObject([{ name: "gpt-4o", calls: 3 }]);
     expect((await apply(id, { remove: ["gpt-4o"] })).message).toBe(
       "“gpt-4o”在过去 24 小时有 3 次调用，没有移除",
     );
-    await app.ctx.db
+    await world.app.ctx.db
       .updateTable("log_sums")
       .set({ hour: hour - 26 * HOUR })
       .execute();
@@ -177,7 +156,7 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
     expect((await apply(id, { remove: ["gpt-4o"] })).data.models).toBe("gpt-4o-mini");
     await check(id, ["a", "b"]);
     expect((await apply(id, { remove: ["gpt-4o-mini"] })).message).toBe("渠道至少要有一个模型");
-    expect((await app.call(admin.who, "GET", path(9_999))).message).toBe("找不到该渠道");
+    expect((await world.app.call(world.admin.who, "GET", path(9_999))).message).toBe("找不到该渠道");
   });
 
   test("of another address are compared anew, and a type without a list is no fault", async () => {
@@ -185,24 +164,24 @@ describe.each(databases)("the models of an upstream on $name", (database) => {
     await check(id, ["gpt-4o", "a"]);
     await check(id, ["b"], { accept: true });
     expect(await row(id)).toMatchObject({ models_fresh: 1, models_gone: 1 });
-    await app.call(asRoot, "PUT", "/api/channel/", { id, base_url: `${upstream.url}/v2` });
+    await world.app.call(asRoot, "PUT", "/api/channel/", { id, base_url: `${world.upstream.url}/v2` });
     expect(await row(id)).toMatchObject({ models_fresh: 0, models_gone: 0 });
     expect(await check(id, ["gpt-4o", "c"])).toMatchObject({ total: 2, fresh: [], gone: [] });
-    await app.call(asRoot, "DELETE", `/api/channel/${id}`);
-    expect(await app.ctx.db.selectFrom("model_lists").selectAll().execute()).toEqual([]);
+    await world.app.call(asRoot, "DELETE", `/api/channel/${id}`);
+    expect(await world.app.ctx.db.selectFrom("model_lists").selectAll().execute()).toEqual([]);
   });
 
   test("are asked for by the channel's proxy, on the timer alone while it is on, and never of what a person disabled", async () => {
     const proxy = await startHttpProxy();
-    const { ctx } = app;
+    const { ctx } = world.app;
     const id = await add({ proxy_sealed: sealProxy(ctx.secrets, `http://127.0.0.1:${proxy.port}`) });
     const off = await add({ status: 2 });
     await ctx.options.set("UpstreamModelsHours", "0");
     expect(await upstreamModels.run(ctx)).toBe("off");
     await ctx.options.set("UpstreamModelsHours", "24");
-    upstream.script(listing("gpt-4o-mini"));
+    world.upstream.script(listing("gpt-4o-mini"));
     expect(await upstreamModels.run(ctx)).toBe("1 asked");
-    expect(proxy.asked).toEqual([new URL(upstream.url).host]);
+    expect(proxy.asked).toEqual([new URL(world.upstream.url).host]);
     expect(await shown(id)).toMatchObject({ total: 1, problem: "" });
     expect(await shown(off)).toMatchObject({ checked_time: 0 });
     expect(await upstreamModels.run(ctx)).toBe("0 asked");

@@ -1,64 +1,26 @@
 // Tests and balances of channels against a scripted provider (requirements W3.6, W9.6, W9.7, M32, R26, S07).
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { OptionKey } from "#contract/option.ts";
-import { insertChannels, type NewChannel } from "#server/store/channels.ts";
-import {
-  chatReply,
-  createFakeUpstream,
-  type FakeUpstream,
-  json,
-  type Step,
-} from "#test/emulators/fake-upstream.ts";
-import { channelRow } from "#test/seeds/channel-row.ts";
-import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
-
-const KEY = "sk-canary-upstream-key-0123456789";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { chatReply, json, type Step } from "#test/emulators/fake-upstream.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
+import { CHANNEL_KEY, channelWorld } from "#test/worlds/channel-world.ts";
 
 describe.each(databases)("runs over channels on $name", (database) => {
-  let app: TestApp;
-  let upstream: FakeUpstream;
-  let drop: () => Promise<void>;
-  let admin: SeededUser;
+  const world = channelWorld(database);
+  const { add, row, set } = world;
 
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    upstream = await createFakeUpstream();
-    admin = await seedUser(app.ctx, "admin", { role: 10 });
-  });
-  afterAll(async () => {
-    await app.close();
-    await upstream.close();
-    await drop();
-  });
   beforeEach(async () => {
-    await app.ctx.db.deleteFrom("channels").execute();
-    upstream.journal.length = 0;
+    await world.app.ctx.db.deleteFrom("channels").execute();
     await set("AutomaticDisableChannelEnabled", "false");
     await set("AutomaticEnableChannelEnabled", "false");
     await set("ChannelDisableThreshold", "5");
-    vi.restoreAllMocks();
   });
 
-  const set = (key: OptionKey, value: string) => app.ctx.options.set(key, value);
-  const call = (path: string, method = "GET") => app.call(admin.who, method, path);
-
-  async function add(change: Partial<NewChannel> = {}): Promise<number> {
-    const { ctx } = app;
-    const row = channelRow(ctx.secrets, { type: 8, key: KEY, base_url: upstream.url, ...change });
-    const [id = 0] = await insertChannels(ctx.db, [row]);
-    await ctx.coord.publish("channels", "");
-    await ctx.candidates.pending;
-    return id;
-  }
-  const row = async (id: number) => (await call(`/api/channel/${id}`)).data;
+  const call = (path: string, method = "GET") => world.app.call(world.admin.who, method, path);
 
   /** Starts a run and waits for its notice, which comes last. */
   async function runTests(scope: string): Promise<string> {
     const notice = new Promise<string>((resolve) => {
-      vi.spyOn(app.ctx, "notify").mockImplementation(({ title, content }) => {
+      vi.spyOn(world.app.ctx, "notify").mockImplementation(({ title, content }) => {
         if (title === "渠道测试完成") resolve(content);
       });
     });
@@ -79,14 +41,14 @@ describe.each(databases)("runs over channels on $name", (database) => {
       await add({ name: "two", status: 2 }),
       await add({ name: "three" }),
     ];
-    upstream.script(json(chatReply("hi")));
+    world.upstream.script(json(chatReply("hi")));
     const before = (await call("/api/user/self")).data.quota;
     const said = await runTests("all");
     expect(said).toContain("共测试 3 个渠道，通过 3 个");
-    expect(upstream.journal).toHaveLength(3);
+    expect(world.upstream.journal).toHaveLength(3);
     for (const id of ids) {
       expect((await row(id)).test_time).toBeGreaterThan(0);
-      const { data } = await app.call(asRoot, "GET", `/api/log/?type=5&channel=${id}`);
+      const { data } = await world.app.call(asRoot, "GET", `/api/log/?type=5&channel=${id}`);
       expect(data).toMatchObject([{ channel: id, username: "admin", quota: 0 }]);
     }
     expect((await call("/api/user/self")).data.quota).toBe(before);
@@ -95,7 +57,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
   test("twenty at once make one run, the others are told so", async () => {
     await add();
     const all = Promise.withResolvers<void>();
-    upstream.script((res, asked) => void all.promise.then(() => json(chatReply("hi"))(res, asked)));
+    world.upstream.script((res, asked) => void all.promise.then(() => json(chatReply("hi"))(res, asked)));
     const answers = await Promise.all(Array.from({ length: 20 }, () => call("/api/channel/test")));
     all.resolve();
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
@@ -104,7 +66,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
       async () => expect((await call("/api/channel/test?scope=disabled")).success).toBe(true),
       10_000,
     );
-    expect(upstream.journal).toHaveLength(1);
+    expect(world.upstream.journal).toHaveLength(1);
   });
 
   test("the list tells whether a run is under way, for its reader to wait for", async () => {
@@ -116,7 +78,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     await expect.poll(isTesting).toEqual([false, false]);
     let answer = () => {};
     const asked = new Promise<void>((resolve) => (answer = resolve));
-    upstream.script(async (res, request) => {
+    world.upstream.script(async (res, request) => {
       await asked;
       await json(chatReply("hi"))(res, request);
     });
@@ -133,25 +95,25 @@ describe.each(databases)("runs over channels on $name", (database) => {
   test.each(["enabled", "ALL", "0", "all,disabled"])("scope %j is refused", async (scope) => {
     await add();
     expect(await call(`/api/channel/test?scope=${scope}`)).toMatchObject({ status: 200, success: false });
-    expect(upstream.journal).toHaveLength(0);
+    expect(world.upstream.journal).toHaveLength(0);
   });
 
   test("a key that no longer works disables its channel only when the option says so", async () => {
     const id = await add();
-    upstream.script(refusal);
+    world.upstream.script(refusal);
     expect(await runTests("all")).toContain("失败（1）");
     expect((await row(id)).status).toBe(1);
     await set("AutomaticDisableChannelEnabled", "true");
     expect(await runTests("all")).toContain("已自动禁用（1）");
     expect(await row(id)).toMatchObject({ status: 3, status_reason: expect.stringContaining("401") });
-    await expect.poll(() => app.ctx.candidates.find("default", "gpt-4o-mini").length).toBe(0);
+    await expect.poll(() => world.app.ctx.candidates.find("default", "gpt-4o-mini").length).toBe(0);
   });
 
   test("words of the upstream disable no channel (requirements R26)", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     const id = await add();
     const words = "your credit balance is too low: quota, permission denied, 已欠费";
-    upstream.script(json({ error: { message: words, type: "invalid_request_error" } }, 400));
+    world.upstream.script(json({ error: { message: words, type: "invalid_request_error" } }, 400));
     await runTests("all");
     expect((await row(id)).status).toBe(1);
   });
@@ -159,7 +121,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
   test("a slow channel is disabled above the threshold, and 0 means never", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     await set("ChannelDisableThreshold", "0.05");
-    upstream.script(late(120, json(chatReply("hi"))));
+    world.upstream.script(late(120, json(chatReply("hi"))));
     const id = await add();
     expect(await runTests("all")).toContain("响应过慢（1）");
     expect(await row(id)).toMatchObject({ status: 3, status_reason: expect.stringContaining("响应时间") });
@@ -171,7 +133,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
 
   test("a channel that works again is enabled if the system disabled it, never if an administrator did", async () => {
     await set("AutomaticEnableChannelEnabled", "true");
-    upstream.script(json(chatReply("hi")));
+    world.upstream.script(json(chatReply("hi")));
     const byPerson = await add({ status: 2 });
     const bySystem = await add({ status: 3, status_reason: "x" });
     const enabled = await add();
@@ -184,7 +146,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
   });
 
   test("without the option no channel is enabled", async () => {
-    upstream.script(json(chatReply("hi")));
+    world.upstream.script(json(chatReply("hi")));
     const id = await add({ status: 3 });
     await runTests("disabled");
     expect((await row(id)).status).toBe(3);
@@ -193,8 +155,8 @@ describe.each(databases)("runs over channels on $name", (database) => {
   test("a channel that an administrator changed during the run keeps that status", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     const id = await add();
-    upstream.script(async (res, asked) => {
-      await app.call(admin.who, "PUT", "/api/channel/", { id, status: 2 });
+    world.upstream.script(async (res, asked) => {
+      await world.app.call(world.admin.who, "PUT", "/api/channel/", { id, status: 2 });
       await refusal(res, asked);
     });
     await runTests("all");
@@ -210,9 +172,9 @@ describe.each(databases)("runs over channels on $name", (database) => {
       await set("AutomaticDisableChannelEnabled", "true");
       await set("AutomaticEnableChannelEnabled", "true");
       const id = await add({ status });
-      upstream.script(async (res, asked) => {
+      world.upstream.script(async (res, asked) => {
         const change = { id, key: "sk-another-upstream-key-0123456789" };
-        expect((await app.call(admin.who, "PUT", "/api/channel/", change)).success).toBe(true);
+        expect((await world.app.call(world.admin.who, "PUT", "/api/channel/", change)).success).toBe(true);
         await step(res, asked);
       });
       await runTests("all");
@@ -223,7 +185,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
   test("a test's message is what the model said, and nothing of it is kept", async () => {
     const id = await add();
     const told = (step: Step) => {
-      upstream.script(step);
+      world.upstream.script(step);
       return call(`/api/channel/test/${id}`);
     };
     expect(await told(json(chatReply("Hello there")))).toMatchObject({
@@ -234,14 +196,14 @@ describe.each(databases)("runs over channels on $name", (database) => {
       modelName: "gpt-4o-mini",
     });
     expect((await told(json(chatReply("x".repeat(5_000))))).message).toHaveLength(400);
-    expect((await told(json(chatReply(`my key is ${KEY}`)))).message).not.toContain(KEY);
+    expect((await told(json(chatReply(`my key is ${CHANNEL_KEY}`)))).message).not.toContain(CHANNEL_KEY);
     // Only thoughts came.
     const mute = { ...chatReply(""), choices: [{ index: 0, message: { role: "assistant", content: null } }] };
     expect(await told(json(mute))).toMatchObject({ success: true, message: "" });
     const vectors = await add({ models: "text-embedding-3-small" });
-    upstream.script(json({ object: "list", data: [{ embedding: [1] }] }));
+    world.upstream.script(json({ object: "list", data: [{ embedding: [1] }] }));
     expect(await call(`/api/channel/test/${vectors}`)).toMatchObject({ success: true, message: "" });
-    const logs = await app.ctx.db.selectFrom("logs").select("content").execute();
+    const logs = await world.app.ctx.db.selectFrom("logs").select("content").execute();
     expect(logs.length).toBeGreaterThan(0);
     expect(JSON.stringify(logs)).not.toContain("Hello there");
   });
@@ -297,14 +259,14 @@ describe.each(databases)("runs over channels on $name", (database) => {
 
     test.each(cases)("type %i is asked as its row says", async (type, step, balance, path) => {
       const id = await add({ type });
-      upstream.script(step);
+      world.upstream.script(step);
       expect(await call(`/api/channel/update_balance/${id}/`)).toMatchObject({
         success: true,
         data: null,
         balance,
       });
-      expect(upstream.journal.every((asked) => path.test(asked.path))).toBe(true);
-      expect(upstream.journal[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+      expect(world.upstream.journal.every((asked) => path.test(asked.path))).toBe(true);
+      expect(world.upstream.journal[0]?.headers.authorization).toBe(`Bearer ${CHANNEL_KEY}`);
       const stored = await row(id);
       expect(stored.balance).toBe(balance);
       expect(stored.balance_updated_time).toBeGreaterThan(0);
@@ -312,7 +274,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
 
     test("an unpaid account is asked for the last hundred days", async () => {
       const id = await add({ type: 8 });
-      upstream.script((res, asked) =>
+      world.upstream.script((res, asked) =>
         json(
           asked.path.includes("/usage")
             ? { total_usage: 0 }
@@ -320,17 +282,17 @@ describe.each(databases)("runs over channels on $name", (database) => {
         )(res, asked),
       );
       await call(`/api/channel/update_balance/${id}`);
-      const query = new URLSearchParams(upstream.journal[1]?.path.split("?")[1]);
+      const query = new URLSearchParams(world.upstream.journal[1]?.path.split("?")[1]);
       const days =
         (Date.parse(query.get("end_date") ?? "") - Date.parse(query.get("start_date") ?? "")) / 86_400_000;
       expect(days).toBe(101);
     });
 
     test("a base with a version in it is not given another", async () => {
-      const id = await add({ type: 8, base_url: `${upstream.url}/v1` });
-      upstream.script(billing);
+      const id = await add({ type: 8, base_url: `${world.upstream.url}/v1` });
+      world.upstream.script(billing);
       expect((await call(`/api/channel/update_balance/${id}`)).balance).toBe(7.655);
-      expect(upstream.journal[0]?.path).toBe("/v1/dashboard/billing/subscription");
+      expect(world.upstream.journal[0]?.path).toBe("/v1/dashboard/billing/subscription");
     });
 
     test.each([
@@ -338,7 +300,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
       [
         "a refusal",
         { type: 8 },
-        json({ error: { message: `bad key ${KEY}` } }, 401),
+        json({ error: { message: `bad key ${CHANNEL_KEY}` } }, 401),
         "查询余额失败，上游返回状态码 401",
       ],
       ["an inner page", { type: 4 }, json({ admin: "internal panel 10.0.0.1" }), "上游没有返回余额"],
@@ -358,10 +320,10 @@ describe.each(databases)("runs over channels on $name", (database) => {
       ["a private host", { type: 4, base_url: "http://10.9.8.7" }, json({}), "查询余额失败（blocked）"],
     ] as const)("%s is a short sentence", async (_, change, step, message) => {
       const id = await add(change);
-      upstream.script(step);
+      world.upstream.script(step);
       const answer = await call(`/api/channel/update_balance/${id}`);
       expect(answer).toMatchObject({ status: 200, success: false, message });
-      expect(JSON.stringify(answer)).not.toContain(KEY);
+      expect(JSON.stringify(answer)).not.toContain(CHANNEL_KEY);
       expect((await row(id)).balance_updated_time).toBe(0);
     });
 
@@ -372,7 +334,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     test("all enabled channels whose balance can be queried are queried in the background", async () => {
       const asked = [await add({ type: 4 }), await add({ type: 13 })];
       const left = [await add({ type: 14 }), await add({ type: 4, status: 2 })];
-      upstream.script(json({ total_available: 5 }));
+      world.upstream.script(json({ total_available: 5 }));
       expect(await call("/api/channel/update_balance/")).toMatchObject({ success: true, data: null });
       await vi.waitFor(async () => {
         for (const id of asked) expect((await row(id)).balance).toBe(5);

@@ -1,69 +1,42 @@
 // Channels that were disabled by themselves are asked again on a schedule and come back, on both databases (requirements C64).
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { OptionKey } from "#contract/option.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { LAST_KEY } from "#server/store/channel-keys.ts";
-import { insertChannels, type NewChannel } from "#server/store/channels.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
-import { channelRow } from "#test/seeds/channel-row.ts";
-import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import type { NewChannel } from "#server/store/channels.ts";
+import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { databases } from "#test/worlds/app.ts";
+import { channelWorld } from "#test/worlds/channel-world.ts";
 import { channelProbes } from "./channel-probes.ts";
 
-const KEY = "sk-canary-upstream-key-0123456789";
 const MINUTE = 60;
 const HOUR = 3_600;
 const BY_ITSELF = 3;
 const refusal = json({ error: { message: "no", code: "invalid_api_key" } }, 401);
 
 describe.each(databases)("channels that were disabled by themselves on $name", (database) => {
-  let app: TestApp;
-  let upstream: FakeUpstream;
-  let drop: () => Promise<void>;
-  let admin: SeededUser;
+  const world = channelWorld(database);
+  const { set, row } = world;
   let nowSec: number;
 
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    upstream = await createFakeUpstream();
-    admin = await seedUser(app.ctx, "admin", { role: 10 });
-  });
-  afterAll(async () => {
-    await app.close();
-    await upstream.close();
-    await drop();
-  });
   beforeEach(async () => {
-    vi.restoreAllMocks();
-    for (const table of ["channels", "logs"] as const) await app.ctx.db.deleteFrom(table).execute();
-    upstream.journal.length = 0;
-    upstream.script(json(chatReply("hi")));
+    for (const table of ["channels", "logs"] as const) await world.app.ctx.db.deleteFrom(table).execute();
+    world.upstream.script(json(chatReply("hi")));
     await set("AutomaticEnableChannelEnabled", "true");
     await set("ChannelProbeMinutes", "10");
     await set("ChannelProbeMaxHours", "24");
     await set("ChannelProbesPerRound", "5");
     await set("ChannelDisableThreshold", "5");
-    nowSec = app.ctx.clock.seconds();
-    vi.spyOn(app.ctx.clock, "seconds").mockImplementation(() => nowSec);
+    nowSec = world.app.ctx.clock.seconds();
+    vi.spyOn(world.app.ctx.clock, "seconds").mockImplementation(() => nowSec);
   });
 
-  const set = (key: OptionKey, value: string) => app.ctx.options.set(key, value);
-  const run = () => channelProbes.run(app.ctx);
+  const run = () => channelProbes.run(world.app.ctx);
 
-  async function add(change: Partial<NewChannel> = {}): Promise<number> {
-    const { ctx } = app;
-    const off = { status: BY_ITSELF, status_reason: "status 401", status_time: nowSec };
-    const row = channelRow(ctx.secrets, { type: 8, key: KEY, base_url: upstream.url, ...off, ...change });
-    const [id = 0] = await insertChannels(ctx.db, [row]);
-    await ctx.coord.publish("channels", "");
-    await ctx.candidates.pending;
-    return id;
-  }
-  const row = async (id: number) => (await app.call(admin.who, "GET", `/api/channel/${id}`)).data;
+  /** A channel that was disabled by itself just now. */
+  const add = (change: Partial<NewChannel> = {}) =>
+    world.add({ status: BY_ITSELF, status_reason: "status 401", status_time: nowSec, ...change });
 
   test("come back with the first probe that is answered, and alerts end", async () => {
-    const raise = vi.spyOn(app.ctx.alerts, "raise");
+    const raise = vi.spyOn(world.app.ctx.alerts, "raise");
     const id = await add();
     expect((await row(id)).probe_time).toBe(nowSec + 10 * MINUTE);
     nowSec += 10 * MINUTE - 1;
@@ -71,21 +44,21 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     nowSec += 1;
     expect(await run()).toBe("1 asked, 1 enabled");
     expect(await row(id)).toMatchObject({ status: 1, status_reason: "", probe_time: 0 });
-    const served = () => app.ctx.candidates.find("default", "gpt-4o-mini").map((channel) => channel.id);
+    const served = () => world.app.ctx.candidates.find("default", "gpt-4o-mini").map((channel) => channel.id);
     await expect.poll(served).toEqual([id]);
     expect(raise.mock.calls).toMatchObject([
       [{ event: "channel_disabled", about: `channel ${id}`, isOver: true }],
     ]);
-    expect(upstream.journal).toHaveLength(1);
-    expect(upstream.journal[0]?.json).toMatchObject({ max_tokens: 2 });
+    expect(world.upstream.journal).toHaveLength(1);
+    expect(world.upstream.journal[0]?.json).toMatchObject({ max_tokens: 2 });
     // The operator sees what it cost.
-    const log = await app.ctx.db.selectFrom("logs").selectAll().where("channel_id", "=", id).execute();
+    const log = await world.app.ctx.db.selectFrom("logs").selectAll().where("channel_id", "=", id).execute();
     expect(log).toMatchObject([{ type: 5, user_id: 0 }]);
     expect(await run()).toBe("0 asked, 0 enabled");
   });
 
   test("are asked later each time, and again soon when they were disabled anew", async () => {
-    upstream.script(refusal);
+    world.upstream.script(refusal);
     const id = await add();
     const waits: number[] = [];
     for (let round = 0; round < 5; round += 1) {
@@ -96,7 +69,11 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     }
     expect(waits).toEqual([10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 24 * HOUR]);
     nowSec += HOUR;
-    await app.ctx.db.updateTable("channels").set({ status_time: nowSec }).where("id", "=", id).execute();
+    await world.app.ctx.db
+      .updateTable("channels")
+      .set({ status_time: nowSec })
+      .where("id", "=", id)
+      .execute();
     expect((await row(id)).probe_time).toBe(nowSec + 10 * MINUTE);
     await set("ChannelProbeMaxHours", "0");
     nowSec += 10 * MINUTE;
@@ -107,7 +84,7 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
   test("whose balance is used up are asked when a day begins", async () => {
     const evening = nowSec - (nowSec % (24 * HOUR)) + 23 * HOUR;
     nowSec = evening;
-    upstream.script(refusal);
+    world.upstream.script(refusal);
     const id = await add({ status_reason: "insufficient_quota" });
     nowSec += 10 * MINUTE;
     await run();
@@ -115,7 +92,7 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
   });
 
   test("are asked few at once, the longest waiting first", async () => {
-    upstream.script(refusal);
+    world.upstream.script(refusal);
     const last = await add();
     const ids: number[] = [];
     for (let index = 0; index < 6; index += 1) ids.push(await add({ status_time: nowSec - 60 + index }));
@@ -123,7 +100,7 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     expect(await run()).toBe("5 asked, 0 enabled");
     expect(await run()).toBe("2 asked, 0 enabled");
     expect(await run()).toBe("0 asked, 0 enabled");
-    const asked = await app.ctx.db
+    const asked = await world.app.ctx.db
       .selectFrom("logs")
       .select("channel_id")
       .where("channel_id", "in", [...ids, last])
@@ -136,7 +113,7 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     await add();
     nowSec += HOUR;
     const outcomes = await Promise.all([run(), run()]);
-    expect(upstream.journal).toHaveLength(1);
+    expect(world.upstream.journal).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome.endsWith("1 enabled"))).toHaveLength(1);
   });
 
@@ -152,9 +129,9 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     expect(await run()).toBe("1 asked, 0 enabled");
     await set("ChannelDisableThreshold", "5");
     nowSec += HOUR;
-    upstream.script(async (res, asked) => {
+    world.upstream.script(async (res, asked) => {
       const change = { id, key: "sk-another-upstream-key-0123456789" };
-      expect((await app.call(admin.who, "PUT", "/api/channel/", change)).success).toBe(true);
+      expect((await world.app.call(world.admin.who, "PUT", "/api/channel/", change)).success).toBe(true);
       await json(chatReply("hi"))(res, asked);
     });
     expect(await run()).toBe("1 asked, 0 enabled");
@@ -171,6 +148,6 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     await set(key, value);
     expect(await run()).toBe("off");
     expect(await row(id)).toMatchObject({ status: 3, probe_time: 0 });
-    expect(upstream.journal).toEqual([]);
+    expect(world.upstream.journal).toEqual([]);
   });
 });
