@@ -2,7 +2,7 @@
 import { Modal } from "antd";
 import type { ReactNode } from "react";
 
-interface AskDialogProps {
+export interface AskDialogProps {
   readonly title: string;
   /** Unit: px. */
   readonly width: number;

@@ -2,8 +2,8 @@
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { clearable } from "#console/ui/clearable.tsx";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { type ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
@@ -26,7 +26,6 @@ export interface KeyDialogProps {
 }
 
 export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
-  const [form] = Form.useForm<Values>();
   const update = useCall(channelKeyApi.update, {
     invalidates: [channelKeyApi.list],
     onSuccess: () => {
@@ -47,55 +46,49 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
       },
     });
   return (
-    <AskDialog
+    <FormDialog<Values>
       title={`编辑密钥 ${keyName(row)}`}
       width={520}
       okText="保存"
       isBusy={update.isPending}
-      onOk={form.submit}
+      initialValues={{
+        name: row.name,
+        weight: row.weight,
+        models: row.models,
+        proxy: row.proxy,
+        ...limitValues(row.limits),
+      }}
+      onFinish={send}
       onClose={onClose}
     >
-      <Form<Values>
-        form={form}
-        layout="vertical"
-        initialValues={{
-          name: row.name,
-          weight: row.weight,
-          models: row.models,
-          proxy: row.proxy,
-          ...limitValues(row.limits),
-        }}
-        onFinish={send}
-      >
-        <div className="tg-form-row">
-          <TextField name="name" label="名称" maxLength={100} placeholder="例如：账号甲" />
-          <Form.Item name="weight" label="权重" extra="选择方式为“按权重”时有效。">
-            <NumberInput min={0} max={1_000_000} precision={0} style={{ width: "100%" }} />
-          </Form.Item>
-        </div>
-        <Form.Item name="models" label="可用模型" extra="不选表示渠道的全部模型。">
-          <Select
-            mode="multiple"
-            allowClear={clearable}
-            placeholder="全部"
-            options={models.map((model) => ({ value: model, label: model }))}
-          />
+      <div className="tg-form-row">
+        <TextField name="name" label="名称" maxLength={100} placeholder="例如：账号甲" />
+        <Form.Item name="weight" label="权重" extra="选择方式为“按权重”时有效。">
+          <NumberInput min={0} max={1_000_000} precision={0} style={{ width: "100%" }} />
         </Form.Item>
-        <LimitInputs />
-        <TextField
-          name="proxy"
-          label="出站代理"
-          extra={
-            row.proxy_login
-              ? "已保存的用户名和密码不显示；地址不变就继续使用。留空表示同渠道，direct 表示直连。"
-              : "类型://用户:密码@主机:端口。用户名中可用 {key_hash}、{channel_id}、{random}。留空表示同渠道，direct 表示直连。"
-          }
-          className="tg-code"
-          spellCheck={false}
-          maxLength={1000}
-          placeholder="socks5h://user-{key_hash}:password@proxy.example.com:1080"
+      </div>
+      <Form.Item name="models" label="可用模型" extra="不选表示渠道的全部模型。">
+        <Select
+          mode="multiple"
+          allowClear={clearable}
+          placeholder="全部"
+          options={models.map((model) => ({ value: model, label: model }))}
         />
-      </Form>
-    </AskDialog>
+      </Form.Item>
+      <LimitInputs />
+      <TextField
+        name="proxy"
+        label="出站代理"
+        extra={
+          row.proxy_login
+            ? "已保存的用户名和密码不显示；地址不变就继续使用。留空表示同渠道，direct 表示直连。"
+            : "类型://用户:密码@主机:端口。用户名中可用 {key_hash}、{channel_id}、{random}。留空表示同渠道，direct 表示直连。"
+        }
+        className="tg-code"
+        spellCheck={false}
+        maxLength={1000}
+        placeholder="socks5h://user-{key_hash}:password@proxy.example.com:1080"
+      />
+    </FormDialog>
   );
 }

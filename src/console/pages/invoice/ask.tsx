@@ -2,8 +2,8 @@
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS } from "#console/ui/invoice-words.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import {
@@ -52,55 +52,50 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
     });
   const needed = isSpecial ? [required] : [];
   return (
-    <AskDialog
+    <FormDialog
+      form={form}
       title="申请开票"
       width={520}
       okText="提交申请"
       isBusy={ask.isPending}
-      onOk={form.submit}
+      initialValues={{ ...profile, currency: first?.currency ?? "CNY", amount: first?.available ?? "" }}
+      onFinish={send}
       onClose={onClose}
     >
-      <Form<Values>
-        form={form}
-        layout="vertical"
-        initialValues={{ ...profile, currency: first?.currency ?? "CNY", amount: first?.available ?? "" }}
-        onFinish={send}
-      >
-        <Form.Item name="currency" label="币种" hidden={sums.length < 2}>
-          <Select options={sums.map((row) => ({ value: row.currency, label: row.currency }))} />
-        </Form.Item>
-        <TextField
-          name="amount"
-          label="金额"
-          prefix={currency}
-          inputMode="decimal"
-          rules={[required]}
-          extra={`现在最多 ${available}。`}
-        />
-        <Form.Item name="buyer" label="购买方">
-          <Select options={BUYERS.map((value) => ({ value, label: BUYER_LABELS[value] }))} />
-        </Form.Item>
-        <Form.Item name="kind" label="发票类型" hidden={!isCompany}>
-          <Select options={INVOICE_KINDS.map((value) => ({ value, label: KIND_LABELS[value] }))} />
-        </Form.Item>
-        <TextField name="title" label="抬头" rules={[required]} maxLength={100} />
-        <TextField
-          name="tax_number"
-          label="税号"
-          rules={isCompany ? [required] : []}
-          maxLength={20}
-          extra={
-            hasRightCheckDigit(taxNumber.trim().toUpperCase())
-              ? "15、17、18 或 20 位。"
-              : "最后一位校验不符，请核对；旧税号可以照常提交。"
-          }
-        />
-        <TextField name="address" label="地址" rules={needed} maxLength={200} />
-        <TextField name="telephone" label="电话" rules={needed} maxLength={40} />
-        <TextField name="bank_name" label="开户行" rules={needed} maxLength={100} />
-        <TextField name="bank_account" label="银行账号" rules={needed} maxLength={50} />
-        <TextField name="mail" label="接收邮箱" maxLength={200} extra="管理员可以把发票文件发到这里。" />
-      </Form>
-    </AskDialog>
+      <Form.Item name="currency" label="币种" hidden={sums.length < 2}>
+        <Select options={sums.map((row) => ({ value: row.currency, label: row.currency }))} />
+      </Form.Item>
+      <TextField
+        name="amount"
+        label="金额"
+        prefix={currency}
+        inputMode="decimal"
+        rules={[required]}
+        extra={`现在最多 ${available}。`}
+      />
+      <Form.Item name="buyer" label="购买方">
+        <Select options={BUYERS.map((value) => ({ value, label: BUYER_LABELS[value] }))} />
+      </Form.Item>
+      <Form.Item name="kind" label="发票类型" hidden={!isCompany}>
+        <Select options={INVOICE_KINDS.map((value) => ({ value, label: KIND_LABELS[value] }))} />
+      </Form.Item>
+      <TextField name="title" label="抬头" rules={[required]} maxLength={100} />
+      <TextField
+        name="tax_number"
+        label="税号"
+        rules={isCompany ? [required] : []}
+        maxLength={20}
+        extra={
+          hasRightCheckDigit(taxNumber.trim().toUpperCase())
+            ? "15、17、18 或 20 位。"
+            : "最后一位校验不符，请核对；旧税号可以照常提交。"
+        }
+      />
+      <TextField name="address" label="地址" rules={needed} maxLength={200} />
+      <TextField name="telephone" label="电话" rules={needed} maxLength={40} />
+      <TextField name="bank_name" label="开户行" rules={needed} maxLength={100} />
+      <TextField name="bank_account" label="银行账号" rules={needed} maxLength={50} />
+      <TextField name="mail" label="接收邮箱" maxLength={200} extra="管理员可以把发票文件发到这里。" />
+    </FormDialog>
   );
 }

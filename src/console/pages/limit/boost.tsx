@@ -4,8 +4,8 @@ import dayjs, { type Dayjs } from "dayjs";
 import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
@@ -26,7 +26,6 @@ export interface BoostDialogProps {
 }
 
 export function BoostDialog({ limit, lists, onClose }: BoostDialogProps) {
-  const [form] = Form.useForm<Values>();
   const isRaised = limit.boost_until > Date.now() / 1_000;
   const boost = useCall(limitApi.boost, {
     invalidates: lists,
@@ -63,45 +62,39 @@ export function BoostDialog({ limit, lists, onClose }: BoostDialogProps) {
       </Modal>
     );
   return (
-    <AskDialog
+    <FormDialog<Values>
       title={title}
       width={480}
       okText="提高"
       isBusy={boost.isPending}
-      onOk={form.submit}
+      validateTrigger="onBlur"
+      initialValues={{ amount: null, until: dayjs().add(1, "day").millisecond(0), reason: "" }}
+      onFinish={send}
       onClose={onClose}
     >
-      <Form<Values>
-        form={form}
-        layout="vertical"
-        validateTrigger="onBlur"
-        initialValues={{ amount: null, until: dayjs().add(1, "day").millisecond(0), reason: "" }}
-        onFinish={send}
+      <Form.Item
+        name="amount"
+        label="增加"
+        extra="加在原限额之上。"
+        rules={[required, rule(LimitBoost.shape.amount.min(1, "须大于 0"))]}
       >
-        <Form.Item
-          name="amount"
-          label="增加"
-          extra="加在原限额之上。"
-          rules={[required, rule(LimitBoost.shape.amount.min(1, "须大于 0"))]}
-        >
-          {isOfQuota(limit.kind) ? (
-            <QuotaField amounts="set" />
-          ) : (
-            <NumberInput min={1} precision={0} suffix={unitOf(limit.kind)} className="tg-count-field" />
-          )}
-        </Form.Item>
-        <Form.Item name="until" label="截止时间" rules={[{ required: true, message: "请选择截止时间" }]}>
-          <DatePicker showTime format="YYYY-MM-DD HH:mm:ss" className="tg-wide" />
-        </Form.Item>
-        <TextField
-          name="reason"
-          label="原因"
-          extra="写入审计日志。"
-          rules={[required, rule(LimitBoost.shape.reason)]}
-          maxLength={200}
-          placeholder="例如：月底赶工"
-        />
-      </Form>
-    </AskDialog>
+        {isOfQuota(limit.kind) ? (
+          <QuotaField amounts="set" />
+        ) : (
+          <NumberInput min={1} precision={0} suffix={unitOf(limit.kind)} className="tg-count-field" />
+        )}
+      </Form.Item>
+      <Form.Item name="until" label="截止时间" rules={[{ required: true, message: "请选择截止时间" }]}>
+        <DatePicker showTime format="YYYY-MM-DD HH:mm:ss" className="tg-wide" />
+      </Form.Item>
+      <TextField
+        name="reason"
+        label="原因"
+        extra="写入审计日志。"
+        rules={[required, rule(LimitBoost.shape.reason)]}
+        maxLength={200}
+        placeholder="例如：月底赶工"
+      />
+    </FormDialog>
   );
 }

@@ -5,9 +5,9 @@ import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
@@ -27,41 +27,36 @@ function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly o
     },
   });
   return (
-    <AskDialog
+    <FormDialog
+      form={form}
       title="申请提现"
       width={440}
       okText="提交申请"
       isBusy={ask.isPending}
-      onOk={form.submit}
+      initialValues={{ amount: desk.available, way: "alipay", account: "", name: "" }}
+      onFinish={(body) => ask.mutate({ body })}
       onClose={onClose}
     >
-      <Form<PayoutDraft>
-        form={form}
-        layout="vertical"
-        initialValues={{ amount: desk.available, way: "alipay", account: "", name: "" }}
-        onFinish={(body) => ask.mutate({ body })}
-      >
-        <TextField
-          name="amount"
-          label="金额"
-          prefix="¥"
-          inputMode="decimal"
-          rules={[required]}
-          extra={`不少于 ${desk.least} 元，现在最多 ${desk.available} 元。`}
-        />
-        <Form.Item name="way" label="收款方式">
-          <Select options={PAYOUT_WAYS.map((value) => ({ value, label: WAY_LABELS[value] }))} />
-        </Form.Item>
-        <TextField
-          name="account"
-          label={way === "alipay" ? "支付宝账号" : "收款地址"}
-          rules={[required]}
-          maxLength={120}
-          extra={way === "alipay" ? "手机号或邮箱。" : "请核对网络与地址，转出后无法追回。"}
-        />
-        <TextField name="name" label="收款人姓名" rules={[required]} maxLength={40} />
-      </Form>
-    </AskDialog>
+      <TextField
+        name="amount"
+        label="金额"
+        prefix="¥"
+        inputMode="decimal"
+        rules={[required]}
+        extra={`不少于 ${desk.least} 元，现在最多 ${desk.available} 元。`}
+      />
+      <Form.Item name="way" label="收款方式">
+        <Select options={PAYOUT_WAYS.map((value) => ({ value, label: WAY_LABELS[value] }))} />
+      </Form.Item>
+      <TextField
+        name="account"
+        label={way === "alipay" ? "支付宝账号" : "收款地址"}
+        rules={[required]}
+        maxLength={120}
+        extra={way === "alipay" ? "手机号或邮箱。" : "请核对网络与地址，转出后无法追回。"}
+      />
+      <TextField name="name" label="收款人姓名" rules={[required]} maxLength={40} />
+    </FormDialog>
   );
 }
 

@@ -1,14 +1,13 @@
 // Invoices that users ask for, for administrators: what is to be issued, refused or reversed.
 
 import { CheckOutlined, CloseOutlined } from "@ant-design/icons";
-import { Form } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { Facts } from "#console/ui/facts.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS, profileFacts, stateOf } from "#console/ui/invoice-words.ts";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
@@ -57,7 +56,6 @@ interface Values {
 }
 
 function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () => void }) {
-  const [form] = Form.useForm<Values>();
   const onSuccess = () => {
     toast.success();
     onClose();
@@ -72,53 +70,51 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
     else (verb === "refuse" ? refuse : reverse).mutate({ params, body: { note } });
   };
   return (
-    <AskDialog
+    <FormDialog<Values>
       title={`${TITLES[verb]}：FP${row.id}`}
       width={520}
       okText={TITLES[verb]}
       isBusy={issue.isPending || refuse.isPending || reverse.isPending}
       isDanger={verb !== "issue"}
-      onOk={form.submit}
+      lead={
+        <div style={{ marginBottom: 16 }}>
+          {" "}
+          <Facts
+            labelWidth={wide(80, 110)}
+            facts={[
+              ["用户", row.username],
+              ["金额", `${row.amount} ${row.currency}`],
+              ...profileFacts(row.profile).map(([label, value]) => [label, value] as [string, string]),
+            ]}
+          />
+        </div>
+      }
+      initialValues={{ number: "", link: "", note: "" }}
+      onFinish={send}
       onClose={onClose}
     >
-      <Facts
-        labelWidth={wide(80, 110)}
-        facts={[
-          ["用户", row.username],
-          ["金额", `${row.amount} ${row.currency}`],
-          ...profileFacts(row.profile).map(([label, value]) => [label, value] as [string, string]),
-        ]}
-      />
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ number: "", link: "", note: "" }}
-        style={{ marginTop: 16 }}
-        onFinish={send}
-      >
-        {verb === "issue" ? (
-          <>
-            <TextField name="number" label="发票号码" rules={[required]} maxLength={40} />
-            <TextField
-              name="link"
-              label="文件链接"
-              maxLength={500}
-              placeholder="https://"
-              extra="用户可以打开；不填则由您另行发送。"
-            />
-            <TextField name="note" label="说明" maxLength={200} placeholder="用户可以看到" />
-          </>
-        ) : (
+      {verb === "issue" ? (
+        <>
+          <TextField name="number" label="发票号码" rules={[required]} maxLength={40} />
           <TextField
-            name="note"
-            label={verb === "refuse" ? "原因" : "红字发票号码"}
-            rules={[required]}
-            maxLength={200}
-            placeholder="用户可以看到"
+            name="link"
+            label="文件链接"
+            maxLength={500}
+            placeholder="https://"
+            extra="用户可以打开；不填则由您另行发送。"
           />
-        )}
-      </Form>
-    </AskDialog>
+          <TextField name="note" label="说明" maxLength={200} placeholder="用户可以看到" />
+        </>
+      ) : (
+        <TextField
+          name="note"
+          label={verb === "refuse" ? "原因" : "红字发票号码"}
+          rules={[required]}
+          maxLength={200}
+          placeholder="用户可以看到"
+        />
+      )}
+    </FormDialog>
   );
 }
 

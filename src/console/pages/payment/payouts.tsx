@@ -1,7 +1,7 @@
 // Payouts that users ask for, for administrators: what is open, pay or refuse, and the list for a bank run.
 
 import { CheckOutlined, CloseOutlined, DownloadOutlined } from "@ant-design/icons";
-import { Button, Form } from "antd";
+import { Button } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { downloadText } from "#console/base/download.ts";
@@ -9,8 +9,8 @@ import { formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { payoutsCsv, stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
@@ -40,7 +40,6 @@ interface Deciding {
 }
 
 function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () => void }) {
-  const [form] = Form.useForm<{ note: string }>();
   const invalidates = [payoutApi.list];
   const pay = useCall(payoutApi.pay, {
     invalidates,
@@ -54,29 +53,30 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
     (verb === "pay" ? pay : reject).mutate({ params: { id: row.id }, body: { note: note.trim() } });
   const isPay = verb === "pay";
   return (
-    <AskDialog
+    <FormDialog<{ note: string }>
       title={`${isPay ? "登记已支付" : "驳回提现"}：${row.username}`}
       width={440}
       okText={isPay ? "确认已支付" : "确认驳回"}
       isBusy={pay.isPending || reject.isPending}
       isDanger={!isPay}
-      onOk={form.submit}
+      lead={
+        <p>
+          <strong>¥{row.amount}</strong>，{WAY_LABELS[row.way]} {row.account} {row.name}
+          {isPay ? "。请先完成付款，再在此登记；登记后从返现余额中扣除。" : "。余额不变，用户可以重新申请。"}
+        </p>
+      }
+      initialValues={{ note: "" }}
+      onFinish={send}
       onClose={onClose}
     >
-      <p>
-        <strong>¥{row.amount}</strong>，{WAY_LABELS[row.way]} {row.account} {row.name}
-        {isPay ? "。请先完成付款，再在此登记；登记后从返现余额中扣除。" : "。余额不变，用户可以重新申请。"}
-      </p>
-      <Form form={form} layout="vertical" initialValues={{ note: "" }} onFinish={send}>
-        <TextField
-          name="note"
-          label={isPay ? "凭据" : "原因"}
-          rules={[required]}
-          maxLength={200}
-          placeholder={isPay ? "例如：支付宝流水号，或链上交易哈希" : "用户可以看到"}
-        />
-      </Form>
-    </AskDialog>
+      <TextField
+        name="note"
+        label={isPay ? "凭据" : "原因"}
+        rules={[required]}
+        maxLength={200}
+        placeholder={isPay ? "例如：支付宝流水号，或链上交易哈希" : "用户可以看到"}
+      />
+    </FormDialog>
   );
 }
 

@@ -9,6 +9,7 @@ import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
@@ -70,7 +71,6 @@ export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way:
 
 /** Gives the team another name. */
 export function RenameDialog({ team, onClose }: DialogProps) {
-  const [form] = Form.useForm<{ name: string }>();
   const rename = useCall(teamApi.rename, {
     invalidates: [teamApi.get, teamApi.list],
     onSuccess: () => {
@@ -79,25 +79,19 @@ export function RenameDialog({ team, onClose }: DialogProps) {
     },
   });
   return (
-    <AskDialog
+    <FormDialog<{ name: string }>
       title="修改团队名称"
       width={420}
       okText="保存"
       isBusy={rename.isPending}
-      onOk={form.submit}
+      initialValues={{ name: team.name }}
+      onFinish={(body) => rename.mutate({ params: { id: team.id }, body })}
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ name: team.name }}
-        onFinish={(body) => rename.mutate({ params: { id: team.id }, body })}
-      >
-        <Form.Item name="name" label="团队名称" rules={[required, rule(teamApi.rename.body.shape.name)]}>
-          <Input maxLength={30} showCount />
-        </Form.Item>
-      </Form>
-    </AskDialog>
+      <Form.Item name="name" label="团队名称" rules={[required, rule(teamApi.rename.body.shape.name)]}>
+        <Input maxLength={30} showCount />
+      </Form.Item>
+    </FormDialog>
   );
 }
 
@@ -108,7 +102,6 @@ interface Invitation {
 }
 
 export function InviteDialog({ team, onClose }: DialogProps) {
-  const [form] = Form.useForm<Invitation>();
   const [link, setLink] = useState("");
   const invite = useCall(teamApi.invite, {
     invalidates: [teamApi.invitations],
@@ -132,33 +125,27 @@ export function InviteDialog({ team, onClose }: DialogProps) {
       </Modal>
     );
   return (
-    <AskDialog
+    <FormDialog<Invitation>
       title="邀请成员"
       width={480}
       okText="生成链接"
       isBusy={invite.isPending}
-      onOk={form.submit}
+      initialValues={{ role: "member", max_uses: 1, days: 7 }}
+      onFinish={(body) => invite.mutate({ params: { id: team.id }, body })}
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ role: "member", max_uses: 1, days: 7 }}
-        onFinish={(body) => invite.mutate({ params: { id: team.id }, body })}
-      >
-        <Form.Item name="role" label="角色">
-          <Select options={roleOptions(team)} />
+      <Form.Item name="role" label="角色">
+        <Select options={roleOptions(team)} />
+      </Form.Item>
+      <div className="tg-form-row">
+        <Form.Item name="max_uses" label="可用次数" rules={[required]}>
+          <NumberInput min={1} max={100} precision={0} suffix="次" className="tg-count-field" />
         </Form.Item>
-        <div className="tg-form-row">
-          <Form.Item name="max_uses" label="可用次数" rules={[required]}>
-            <NumberInput min={1} max={100} precision={0} suffix="次" className="tg-count-field" />
-          </Form.Item>
-          <Form.Item name="days" label="有效期" rules={[required]}>
-            <NumberInput min={1} max={30} precision={0} suffix="天" className="tg-count-field" />
-          </Form.Item>
-        </div>
-      </Form>
-    </AskDialog>
+        <Form.Item name="days" label="有效期" rules={[required]}>
+          <NumberInput min={1} max={30} precision={0} suffix="天" className="tg-count-field" />
+        </Form.Item>
+      </div>
+    </FormDialog>
   );
 }
 
@@ -190,7 +177,6 @@ export function CapDialog({ team, member, onClose }: MemberDialogProps) {
 }
 
 export function RoleDialog({ team, member, onClose }: MemberDialogProps) {
-  const [form] = Form.useForm<{ role: Exclude<TeamRole, "owner"> }>();
   const set = useCall(teamApi.setRole, {
     invalidates: [teamApi.members],
     onSuccess: () => {
@@ -199,27 +185,21 @@ export function RoleDialog({ team, member, onClose }: MemberDialogProps) {
     },
   });
   return (
-    <AskDialog
+    <FormDialog<{ role: Exclude<TeamRole, "owner"> }>
       title={`角色：${member.username}`}
       width={440}
       okText="保存"
       isBusy={set.isPending}
-      onOk={form.submit}
+      initialValues={{ role: member.role }}
+      onFinish={({ role }) =>
+        set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, role } })
+      }
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ role: member.role }}
-        onFinish={({ role }) =>
-          set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, role } })
-        }
-      >
-        <Form.Item name="role" label="角色" extra="改为财务或只读后，该成员的团队令牌停用。">
-          <Select options={roleOptions(team)} />
-        </Form.Item>
-      </Form>
-    </AskDialog>
+      <Form.Item name="role" label="角色" extra="改为财务或只读后，该成员的团队令牌停用。">
+        <Select options={roleOptions(team)} />
+      </Form.Item>
+    </FormDialog>
   );
 }
 

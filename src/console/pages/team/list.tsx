@@ -6,8 +6,8 @@ import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -68,7 +68,6 @@ interface NameDialogProps {
 
 function CreateDialog({ onClose }: NameDialogProps) {
   const navigate = useNavigate();
-  const [form] = Form.useForm<{ name: string }>();
   const create = useCall(teamApi.create, {
     invalidates: [teamApi.list],
     onSuccess: ({ id }) => {
@@ -77,31 +76,28 @@ function CreateDialog({ onClose }: NameDialogProps) {
     },
   });
   return (
-    <AskDialog
+    <FormDialog<{ name: string }>
       title="创建团队"
       width={440}
       okText="创建"
       isBusy={create.isPending}
-      onOk={form.submit}
+      lead={<p>您将成为所有者。团队有自己的钱包，成员的令牌从钱包付费，不动用成员个人的余额。</p>}
+      onFinish={(body) => create.mutate({ body })}
       onClose={onClose}
     >
-      <p>您将成为所有者。团队有自己的钱包，成员的令牌从钱包付费，不动用成员个人的余额。</p>
-      <Form form={form} layout="vertical" onFinish={(body) => create.mutate({ body })}>
-        <TextField
-          name="name"
-          label="团队名称"
-          rules={[required]}
-          maxLength={30}
-          placeholder="例如：研发一组"
-          autoFocus
-        />
-      </Form>
-    </AskDialog>
+      <TextField
+        name="name"
+        label="团队名称"
+        rules={[required]}
+        maxLength={30}
+        placeholder="例如：研发一组"
+        autoFocus
+      />
+    </FormDialog>
   );
 }
 
 function AdjustDialog({ team, onClose }: NameDialogProps & { readonly team: Team }) {
-  const [form] = Form.useForm<{ amount: number; reason: string }>();
   const [idempotencyKey] = useState(newActKey);
   const adjust = useCall(teamAdminApi.adjust, {
     invalidates: [teamAdminApi.all, teamApi.list],
@@ -111,32 +107,26 @@ function AdjustDialog({ team, onClose }: NameDialogProps & { readonly team: Team
     },
   });
   return (
-    <AskDialog
+    <FormDialog<{ amount: number; reason: string }>
       title={`调整钱包：${team.name}`}
       width={480}
       okText="调整"
       isBusy={adjust.isPending}
-      onOk={form.submit}
+      onFinish={({ amount, reason }) =>
+        adjust.mutate({ body: { id: team.id, amount, reason }, idempotencyKey })
+      }
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        onFinish={({ amount, reason }) =>
-          adjust.mutate({ body: { id: team.id, amount, reason }, idempotencyKey })
-        }
+      <Form.Item
+        name="amount"
+        label="增加的额度"
+        extra="负数表示减少；写入账本与审计日志。"
+        rules={[required]}
       >
-        <Form.Item
-          name="amount"
-          label="增加的额度"
-          extra="负数表示减少；写入账本与审计日志。"
-          rules={[required]}
-        >
-          <QuotaField amounts="set" />
-        </Form.Item>
-        <TextField name="reason" label="原因" rules={[required]} maxLength={200} />
-      </Form>
-    </AskDialog>
+        <QuotaField amounts="set" />
+      </Form.Item>
+      <TextField name="reason" label="原因" rules={[required]} maxLength={200} />
+    </FormDialog>
   );
 }
 

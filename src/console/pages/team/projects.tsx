@@ -6,8 +6,8 @@ import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { deleteAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
@@ -60,7 +60,6 @@ interface DialogProps {
 }
 
 function NameDialog({ team, project, onClose }: DialogProps) {
-  const [form] = Form.useForm<{ name: string }>();
   const done = {
     invalidates: LISTS,
     onSuccess: () => {
@@ -72,29 +71,23 @@ function NameDialog({ team, project, onClose }: DialogProps) {
   const rename = useCall(teamApi.renameProject, done);
   const params = { id: team.id };
   return (
-    <AskDialog
+    <FormDialog<{ name: string }>
       title={project === undefined ? "添加新的项目" : "修改项目名称"}
       width={420}
       okText="保存"
       isBusy={make.isPending || rename.isPending}
-      onOk={form.submit}
+      initialValues={{ name: project?.name ?? "" }}
+      onFinish={({ name }) =>
+        project === undefined
+          ? make.mutate({ params, body: { name } })
+          : rename.mutate({ params, body: { project_id: project.id, name } })
+      }
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ name: project?.name ?? "" }}
-        onFinish={({ name }) =>
-          project === undefined
-            ? make.mutate({ params, body: { name } })
-            : rename.mutate({ params, body: { project_id: project.id, name } })
-        }
-      >
-        <Form.Item name="name" label="项目名称" rules={[required, rule(teamApi.makeProject.body.shape.name)]}>
-          <Input maxLength={30} showCount />
-        </Form.Item>
-      </Form>
-    </AskDialog>
+      <Form.Item name="name" label="项目名称" rules={[required, rule(teamApi.makeProject.body.shape.name)]}>
+        <Input maxLength={30} showCount />
+      </Form.Item>
+    </FormDialog>
   );
 }
 

@@ -1,10 +1,11 @@
 // Clears the second factors of a user who has lost them; the reason is kept in the audit log. Those of a super administrator are asked
 // for, and cleared a day later (requirements I34).
-import { Button, Form, Input, Modal } from "antd";
+import { Button, Form, Input } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { PendingReset, usePendingReset } from "#console/ui/pending-reset.tsx";
 import { factorApi, type FactorReset as Pending } from "#contract/factor.ts";
 import type { User } from "#contract/user.ts";
@@ -48,7 +49,6 @@ interface DialogProps {
 }
 
 function ResetDialog({ user, step, onClose }: DialogProps) {
-  const [form] = Form.useForm<Values>();
   const reset = useCall(factorApi.reset, {
     invalidates: [factorApi.pendingReset],
     onSuccess: ({ due_at }) => {
@@ -57,28 +57,21 @@ function ResetDialog({ user, step, onClose }: DialogProps) {
     },
   });
   return (
-    <Modal
-      open
+    <FormDialog<Values>
       title={`清除 ${user.username} 的两步验证`}
       width={440}
       okText={STEPS[step].confirm}
-      okButtonProps={{ danger: true, loading: reset.isPending }}
-      cancelText="取消"
-      onOk={form.submit}
-      onCancel={onClose}
+      isDanger
+      isBusy={reset.isPending}
+      lead={<p>{STEPS[step].question}</p>}
+      requiredMark={false}
+      onFinish={({ reason }) => reset.mutate({ body: { id: user.id, reason: reason.trim() } })}
+      onClose={onClose}
     >
-      <p>{STEPS[step].question}</p>
-      <Form<Values>
-        form={form}
-        layout="vertical"
-        requiredMark={false}
-        onFinish={({ reason }) => reset.mutate({ body: { id: user.id, reason: reason.trim() } })}
-      >
-        <Form.Item name="reason" label="原因" rules={[required]}>
-          <Input maxLength={200} placeholder="例如：手机丢失，已视频核实" />
-        </Form.Item>
-      </Form>
-    </Modal>
+      <Form.Item name="reason" label="原因" rules={[required]}>
+        <Input maxLength={200} placeholder="例如：手机丢失，已视频核实" />
+      </Form.Item>
+    </FormDialog>
   );
 }
 

@@ -1,12 +1,11 @@
 // Records a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (requirements B9).
 import { useQuery } from "@tanstack/react-query";
-import { Form } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
-import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { partnerApi, Withdrawal } from "#contract/partner.ts";
 import { type User, userApi } from "#contract/user.ts";
@@ -24,7 +23,6 @@ export interface WithdrawalDialogProps {
 }
 
 export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
-  const [form] = Form.useForm<Values>();
   // The list may be old: what is owed is asked for anew, and again after a refusal.
   const { data: fresh } = useQuery({
     ...query(userAdminApi.get, { params: { id: user.id } }),
@@ -47,42 +45,38 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
       idempotencyKey,
     });
   return (
-    <AskDialog
+    <FormDialog<Values>
       title={`登记提现：${user.username}`}
       width={440}
       okText="确认已支付"
       isBusy={withdraw.isPending}
-      onOk={form.submit}
+      lead={
+        <p>
+          返现余额 <strong>¥{balance}</strong>
+          。请先通过支付宝或 USDT 完成付款，再在此登记；登记后从余额中扣除并写入该用户的日志。
+        </p>
+      }
+      validateTrigger="onBlur"
+      initialValues={{ amount: user.invite_commission_balance, remark: "" }}
+      onFinish={send}
       onClose={onClose}
     >
-      <p>
-        返现余额 <strong>¥{balance}</strong>
-        。请先通过支付宝或 USDT 完成付款，再在此登记；登记后从余额中扣除并写入该用户的日志。
-      </p>
-      <Form<Values>
-        form={form}
-        layout="vertical"
-        validateTrigger="onBlur"
-        initialValues={{ amount: user.invite_commission_balance, remark: "" }}
-        onFinish={send}
-      >
-        <TextField
-          name="amount"
-          label="提现金额"
-          extra="不少于 100 元，最多 6 位小数。"
-          rules={[required, rule(withdrawableRule(balance))]}
-          prefix="¥"
-          inputMode="decimal"
-          style={{ width: 200 }}
-        />
-        <TextField
-          name="remark"
-          label="备注"
-          rules={[rule(Withdrawal.shape.remark.unwrap())]}
-          maxLength={200}
-          placeholder="例如：支付宝，流水号"
-        />
-      </Form>
-    </AskDialog>
+      <TextField
+        name="amount"
+        label="提现金额"
+        extra="不少于 100 元，最多 6 位小数。"
+        rules={[required, rule(withdrawableRule(balance))]}
+        prefix="¥"
+        inputMode="decimal"
+        style={{ width: 200 }}
+      />
+      <TextField
+        name="remark"
+        label="备注"
+        rules={[rule(Withdrawal.shape.remark.unwrap())]}
+        maxLength={200}
+        placeholder="例如：支付宝，流水号"
+      />
+    </FormDialog>
   );
 }
