@@ -56,13 +56,19 @@ function killAt(database: TestDatabase, index: number, at: number): Promise<Node
   return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
 }
 
+/** The migrations that a run looks at, by index: the newest, and some of the earlier ones; all of them in a soak. */
+const SOME = [...MIGRATIONS.keys()].filter(
+  (index) => index >= MIGRATIONS.length - 8 || index % rounds(8, 1) === 0,
+);
+
 test.concurrent.each(engines)(
-  "from every earlier schema to the newest on %s: as if it had been made today",
+  "from earlier schemas to the newest on %s: as if it had been made today",
   async (engine) => {
     const fresh = await createTestDatabase(engine, "nothing");
     const newest = await schemaOf(fresh, MIGRATIONS.length);
     await fresh.drop();
-    for (let earlier = 1; earlier < MIGRATIONS.length; earlier += 1) {
+    for (const earlier of SOME) {
+      if (earlier === 0) continue;
       const database = await createTestDatabase(engine, "nothing");
       expect(await schemaOf(database, earlier)).not.toEqual(newest);
       expect(await schemaOf(database, MIGRATIONS.length)).toEqual(newest);
@@ -80,9 +86,9 @@ test.concurrent.each(engines)(
   "killed between statements on %s: nothing of the migration stays, and it runs again",
   async (engine) => {
     const database = await createTestDatabase(engine, "nothing");
-    for (const [index, migration] of MIGRATIONS.entries()) {
+    for (const index of SOME) {
       const before = index === 0 ? [] : await schemaOf(database, index);
-      const last = migration[engine].length;
+      const last = MIGRATIONS[index]?.[engine].length ?? 0;
       for (let at = 1; at <= last + STEP[engine] - 1; at += STEP[engine]) {
         expect(await killAt(database, index, Math.min(at, last))).toBe("SIGKILL");
         if (index > 0) expect(await schemaOf(database, index)).toEqual(before);
