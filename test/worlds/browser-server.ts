@@ -33,6 +33,8 @@ const ARGS = [
   "--disable-dev-shm-usage",
   "--font-render-hinting=none",
   "--hide-scrollbars",
+  // A page lives for seconds here: better compiled code would come too late, for a fifth of the processor's time.
+  "--js-flags=--no-opt --no-maglev --no-sparkplug",
   `--disable-features=${SWITCHED_OFF.join()}`,
 ];
 
