@@ -102,7 +102,7 @@ export function createApp(ctx: Context): App {
       if (isAmbiguous(req)) relay.decline(socket, localErrors.ambiguous());
       else if (isDraining) relay.decline(socket, localErrors.serverStopping());
       else if (shedsCall()) relay.decline(socket, localErrors.overloaded());
-      else relay.upgrade(req, socket, head);
+      else relay.upgrade(req, socket, head, shedsCall);
     },
     request: async (path, init) => site.request(path, init),
     attach: (server) => pressure.attach(server),

@@ -305,6 +305,7 @@ describe("every option", () => {
     BudgetTimeZone: "src/server/relay/call-limits.test.ts",
     ChannelQueueSeconds: "src/server/relay/channel-limits.test.ts",
     ResponsesStateEnabled: "src/server/relay/stateful.test.ts",
+    ResponsesSocketEnabled: "src/server/relay/realtime/realtime.test.ts",
     SessionAffinityEnabled: "src/server/relay/routing/affinity.test.ts",
     ChannelStrategy: "src/server/relay/strategies.test.ts",
     ChannelStrategyByGroup: "src/server/relay/strategies.test.ts",

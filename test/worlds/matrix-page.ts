@@ -46,6 +46,10 @@ const LOSSES = `## 转换时的取舍
 - Responses 客户端自行运行的工具若不是函数（文本工具、终端、命名空间、工具搜索，Codex 都会用到），OpenRouter（\`openai/\` 开头的模型除外）、
   Groq 与 xAI 自有的 Responses 接口并不都接受：这类请求改为转换成对话发出，其余仍直通。DeepSeek（文本工具只接受 apply_patch）、Mistral（公开预览）、
   Together（测试版）与 MiniMax（不写 \`reasoning\` 便不思考）自有的 Responses 接口支持不全，一律转换。
+- \`wss://…/v1/responses\`（OpenAI SDK 的 ResponsesWS，Codex 自带的 OpenAI 提供方默认使用）可到任何渠道：每个 \`response.create\` 都是一次单独的调用，与 HTTP 一样换渠道、限额、
+  计费、记日志；本服务按连接保留上一个响应与此前的内容（至多 4 MiB），\`previous_response_id\` 加新增内容由此补成完整请求，所以上游不必支持 WebSocket 或保存响应。
+  \`generate: false\` 只返回 ID，不收费。同时只有一个响应，连接最长 55 分钟。默认开启：有的 Codex 版本收到 426 后仍反复重试，开着时一次握手便能用，每轮只上传新增内容；
+  关闭“允许 Responses 使用 WebSocket”后回答 426，客户端改用 HTTP。
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）默认明确拒绝：下一次请求可能由另一个渠道应答。开启“允许上游保存 Responses”后，\`previous_response_id\` 与 \`background\` 由生成它的渠道和密钥应答。
 `;
 

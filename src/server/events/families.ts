@@ -16,6 +16,7 @@ export const families: Readonly<Record<string, Family>> = {
   ),
   tollgate_relay_running: gauge("Relayed calls that run at this moment."),
   tollgate_realtime_running: gauge("Realtime conversations that are open at this moment."),
+  tollgate_responses_sockets: gauge("WebSockets of Responses that are open at this moment."),
   tollgate_relay_requests_total: counter("Relayed calls by endpoint and outcome."),
   tollgate_relay_prompt_tokens_total: counter("Prompt tokens of relayed calls."),
   tollgate_relay_completion_tokens_total: counter("Completion tokens of relayed calls."),

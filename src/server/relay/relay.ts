@@ -32,8 +32,8 @@ import { answerBilling } from "./queries/billing.ts";
 import { countedPart, countPrompt } from "./queries/count-tokens.ts";
 import { models } from "./queries/models.ts";
 import { answerOwn } from "./queries/own-key.ts";
-import { createRealtime, type Realtime } from "./realtime/realtime.ts";
-import type { RealtimeTimes } from "./realtime/session.ts";
+import type { SocketTimes } from "./realtime/session.ts";
+import { createUpgrades, type Upgrades } from "./realtime/upgrades.ts";
 import { lastWord, newRequestState, type RequestState } from "./routing/failover.ts";
 import { servedMember } from "./routing/groups.ts";
 import { findCandidates } from "./routing/next-channel.ts";
@@ -44,8 +44,8 @@ import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
-  readonly upgrade: Realtime["upgrade"];
-  readonly decline: Realtime["decline"];
+  readonly upgrade: Upgrades["upgrade"];
+  readonly decline: Upgrades["decline"];
   /** Answers a call that is not taken, in its own format; the connection ends (requirements D02). */
   turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault): void;
   /** From now on connections end with the answers that have not begun. */
@@ -77,15 +77,14 @@ interface RelayTimes extends AttemptLimits {
   readonly stallMs: number;
 }
 
-/** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of realtime conversations) are shorter in tests. */
+/** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of sockets) are shorter in tests. */
 export function createRelay(
   ctx: Context,
   limits: Partial<RelayTimes> = {},
   pulseMs: number = PULSE_MS,
-  times?: RealtimeTimes,
+  times?: SocketTimes,
 ): Relay {
   const services = createServices(ctx, limits);
-  const realtime = createRealtime(services, times);
   const running = new InFlight<Running>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
   setInterval(() => {
@@ -105,24 +104,27 @@ export function createRelay(
     });
     const entry = running.add({ response, done });
   };
+  const turnAway = (req: RelayRequest, res: RelayResponse, fault: RelayFault) => {
+    const response = new ClientResponse(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
+    const { path, wantsEvents } = splitUrl(req.url ?? "");
+    response.errorFormat = errorFormatOf(path, wantsEvents);
+    response.endConnection();
+    response.sendFault(fault);
+  };
+  const upgrades = createUpgrades(services, { serve: listen, turnAway }, times);
   return Object.assign(listen, {
-    upgrade: realtime.upgrade,
-    decline: realtime.decline,
-    turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault) {
-      const response = new ClientResponse(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
-      const { path, wantsEvents } = splitUrl(req.url ?? "");
-      response.errorFormat = errorFormatOf(path, wantsEvents);
-      response.endConnection();
-      response.sendFault(fault);
-    },
+    upgrade: upgrades.upgrade,
+    decline: upgrades.decline,
+    turnAway,
     drain() {
       for (const { response } of running.list()) response.endConnection();
+      upgrades.drain();
     },
     async cut() {
       const left = running.list();
       for (const { response } of left) response.cut(localErrors.serverStopping());
       const hurry = setTimeout(() => void services.bill.tokens.close(), COUNTING_MS);
-      await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
+      await Promise.all([...left.map(({ done }) => done), upgrades.cut()]);
       clearTimeout(hurry);
       await services.errorLog.idle();
     },

@@ -173,6 +173,8 @@ const operation: readonly Section[] = [
         "能用的渠道都达到自己的限额时，请求最多等这么久（不超过 30 秒），先到先得；0 表示立即返回 429。",
       ResponsesStateEnabled:
         "开启后 /v1/responses 可以用 previous_response_id 与 background：内容由上游保存（OpenAI 为 30 天），后续请求只走生成它的渠道和密钥。",
+      ResponsesSocketEnabled:
+        "Codex 默认用 WebSocket：一次连接，每轮只发新增内容，任何渠道都可以应答，按请求计费不变；关闭后客户端改用 HTTP。",
       SessionAffinityEnabled:
         "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
       ChannelStrategy:

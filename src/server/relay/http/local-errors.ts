@@ -155,10 +155,20 @@ export const localErrors = {
   }),
   /** A head that can be read in two ways (requirements R17). */
   ambiguous: () => localFault(400, "ambiguous_request", "请求头有歧义"),
-  upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
+  upgradeRequired: () => localFault(426, "upgrade_required", "以 GET 请求该接口须为 WebSocket 连接"),
   upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),
   upgradeDeclined: () => localFault(426, "upgrade_not_supported", "该路径不支持 WebSocket 连接，请使用 HTTP"),
   upstreamBroke: () => localFault(502, "do_request_failed", "上游连接中断", { type: "upstream_error" }),
+  messageBinary: () => invalid("消息必须是文本，不接受二进制消息"),
+  responseRunning: () =>
+    localFault(409, "response_in_progress", "同一连接同时只能生成一个响应，请等待它结束", {
+      type: "invalid_request_error",
+    }),
+  /** OpenAI's code: upon it clients connect again and send the whole conversation. */
+  socketTooOld: () =>
+    localFault(400, "websocket_connection_limit_reached", "该连接已打开 55 分钟，请重新连接", {
+      type: "invalid_request_error",
+    }),
   sessionIdle: () => localFault(408, "session_idle", "会话长时间没有消息，已结束"),
   serverStopping: () => localFault(503, "server_stopping", "服务正在重启，请稍后再试"),
   internal: (detail: string) => localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail }),

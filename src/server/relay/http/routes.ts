@@ -1,5 +1,5 @@
 // The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { identifyClient } from "#server/address.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
@@ -17,9 +17,53 @@ export type BillingPart = "subscription" | "usage";
 /** What a key may read of itself, in the form of OpenRouter, of New API, and with its limits alone. */
 export type OwnPart = "key" | "token" | "limits";
 
-/** The types of node:http, named here so that other files need not import it. */
-export type RelayRequest = IncomingMessage;
-export type RelayResponse = ServerResponse;
+/** A request to become a WebSocket: node:http's, named here so that other files need not import it. */
+export type UpgradeRequest = IncomingMessage;
+
+/** What the relay uses of a request: one of node:http, or a message on a WebSocket (realtime/bridge-call.ts). */
+export interface RelayRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly readableLength: number;
+  read(): Buffer;
+  pause(): unknown;
+  on(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
+  off(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
+}
+
+/** The connection below an answer. */
+interface AnswerSocket {
+  readonly writableCorked: number;
+  readonly writableLength: number;
+  readonly writableHighWaterMark: number;
+  write(bytes: Uint8Array): boolean;
+  resetAndDestroy(): unknown;
+}
+
+/** What the relay uses of an answer: one of node:http, or messages on a WebSocket. */
+export interface RelayResponse {
+  shouldKeepAlive: boolean;
+  readonly headersSent: boolean;
+  readonly chunkedEncoding: boolean;
+  /** null = its bytes go through it alone. */
+  readonly socket: AnswerSocket | null;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
+  readonly writableLength: number;
+  readonly writableNeedDrain: boolean;
+  /** `head`: names and values in turn. */
+  writeHead(status: number, head: string[]): unknown;
+  write(bytes: Uint8Array | string): boolean;
+  end(bytes?: Uint8Array | string): unknown;
+  destroy(): unknown;
+  setTimeout(ms: number): unknown;
+  listenerCount(event: string): number;
+  on(event: "close" | "error" | "timeout", listener: () => void): unknown;
+  once(event: "close" | "drain", listener: () => void): unknown;
+  prependOnceListener(event: "finish", listener: () => void): unknown;
+}
 
 /** A request that goes to a channel. */
 export interface RelayRoute {
@@ -78,6 +122,8 @@ export type Route =
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
 
+export const RESPONSES = "/v1/responses";
+
 const RELAYED: ReadonlyMap<string, Route> = new Map(
   (
     [
@@ -86,7 +132,7 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
       ["/v1/edits", "edits"],
       ["/v1/embeddings", "embeddings"],
       ["/v1/messages", "messages"],
-      ["/v1/responses", "responses"],
+      [RESPONSES, "responses"],
       ["/v1/moderations", "moderation"],
       ["/v1/rerank", "rerank"],
     ] as const
@@ -215,7 +261,8 @@ function getRoute(method: string, path: string): Route | undefined {
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
   if (MODELS.test(path)) return { kind: "models" };
-  if (path === REALTIME) return { kind: "upgrade" };
+  // Codex's WebSocket, whose upgrade a proxy on the way took out: upon 426 it goes on by HTTP (vendors/codex).
+  if (path === REALTIME || path === RESPONSES) return { kind: "upgrade" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
   const own = OWN_PARTS.get(path);

@@ -306,10 +306,12 @@ describe("authentication", () => {
     const elsewhere = new WebSocket(`${world.url.replace("http", "ws")}/v1/chat/completions`);
     const [error] = await once(elsewhere, "error");
     expect(String(error)).toContain("400");
-    // Codex tries it, and falls back to HTTP upon this status alone (vendors/codex).
+    // Where the operator has it off, Codex falls back to HTTP upon this status alone (vendors/codex).
+    await world.setOption("ResponsesSocketEnabled", "false");
     const codex = new WebSocket(`${world.url.replace("http", "ws")}/v1/responses`);
     const [declined] = await once(codex, "error");
     expect(String(declined)).toContain("426");
+    await world.setOption("ResponsesSocketEnabled", "true");
     const plain = await fetch(`${world.url}/v1/realtime?model=${model}`);
     expect(plain.status).toBe(426);
     expect(plain.headers.get("upgrade")).toBe("websocket");

@@ -8,15 +8,14 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
 import { faultOf } from "#server/relay/finish.ts";
-import { errorFormats, realtimeError } from "#server/relay/http/error-format.ts";
+import { realtimeError } from "#server/relay/http/error-format.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import {
   addressOf,
   offersOf,
-  plainPath,
-  REALTIME,
   type RelayRequest,
   splitUrl,
+  type UpgradeRequest,
 } from "#server/relay/http/routes.ts";
 import {
   countAgainst,
@@ -30,32 +29,24 @@ import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
-import { newRequestId } from "#server/secrets.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
 import { RealtimeBill } from "./account.ts";
-import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./session.ts";
+import { CLOSE, RealtimeSession, type SocketTimes, shut } from "./session.ts";
 
 const NO_BYTES = Buffer.alloc(0);
 
 export interface Realtime {
-  /** Takes an upgrade to WebSocket; on any other path it is refused (requirements R28). */
-  upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
-  /** Answers an upgrade that is not taken now (requirements D02). */
-  decline(socket: Duplex, fault: RelayFault): void;
+  /** Takes an upgrade to a conversation. */
+  take(req: UpgradeRequest, socket: Duplex, head: Buffer, requestId: string): void;
   /** Ends all conversations with an error and 1001. Resolves when they are booked. */
   cut(): Promise<void>;
 }
 
-/** Codex tries a WebSocket here, and falls back to HTTP upon this answer (vendors/codex). */
-const RESPONSES_PATH = "/v1/responses";
 /** A key in the list of protocols: browsers can send no headers (requirements T3.2). */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 const BETA_PROTOCOL = "openai-beta.realtime-v1";
-/** Sessions of the vendor last an hour at most. */
-const TIMES: RealtimeTimes = { pingMs: 20_000, idleMs: 600_000 };
-
 /** One conversation, from its handshake to its last booking. */
 interface Conversation extends Progress {
   readonly client: WebSocket;
@@ -72,8 +63,7 @@ interface Conversation extends Progress {
   model: string;
 }
 
-/** `times` are shorter in tests. */
-export function createRealtime(services: Services, times: RealtimeTimes = TIMES): Realtime {
+export function createRealtime(services: Services, times: SocketTimes): Realtime {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -83,9 +73,9 @@ export function createRealtime(services: Services, times: RealtimeTimes = TIMES)
   });
   const running = new Map<Conversation, Promise<void>>();
   services.ctx.events.measure("tollgate_realtime_running", () => running.size);
-  const ids = new WeakMap<RelayRequest, string>();
+  const ids = new WeakMap<UpgradeRequest, string>();
   server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
-  const begin = (client: WebSocket, req: RelayRequest) => {
+  const begin = (client: WebSocket, req: UpgradeRequest) => {
     // Nothing is read before there is a listener.
     client.pause();
     const talk = newConversation(client, ids.get(req) ?? "", services.ctx.clock.now());
@@ -95,22 +85,9 @@ export function createRealtime(services: Services, times: RealtimeTimes = TIMES)
     running.set(talk, done);
   };
   return {
-    upgrade(req, socket, head) {
-      socket.on("error", () => undefined);
-      const requestId = newRequestId(services.ctx.clock.now());
+    take(req, socket, head, requestId) {
       ids.set(req, requestId);
-      const path = plainPath(splitUrl(req.url ?? "").path);
-      if (path === REALTIME) server.handleUpgrade(req, socket, head, begin);
-      else
-        refuse(
-          socket,
-          requestId,
-          path === RESPONSES_PATH ? localErrors.upgradeDeclined() : localErrors.upgradeRefused(),
-        );
-    },
-    decline(socket, fault) {
-      socket.on("error", () => undefined);
-      refuse(socket, newRequestId(services.ctx.clock.now()), fault);
+      server.handleUpgrade(req, socket, head, begin);
     },
     async cut() {
       for (const talk of running.keys()) stop(talk);
@@ -163,29 +140,11 @@ function stop(talk: Conversation): void {
   cancellation.cancel();
 }
 
-const PHRASES: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  426: "Upgrade Required",
-  503: "Service Unavailable",
-};
-
-/** Answers an upgrade that is not served, in HTTP. */
-function refuse(socket: Duplex, requestId: string, fault: RelayFault): void {
-  const body = JSON.stringify(errorFormats.openai.body(fault, requestId));
-  const retryAfter = fault.retryAfterMs > 0 ? `retry-after: ${Math.ceil(fault.retryAfterMs / 1000)}\r\n` : "";
-  socket.end(
-    `HTTP/1.1 ${fault.status} ${PHRASES[fault.status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `x-oneapi-request-id: ${requestId}\r\n${retryAfter}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    // The HTTP server no longer tracks this socket: only this closes it when its client does not.
-    () => socket.destroy(),
-  );
-}
-
 async function converse(
   services: Services,
   req: RelayRequest,
   talk: Conversation,
-  times: RealtimeTimes,
+  times: SocketTimes,
 ): Promise<void> {
   const { client, requestId } = talk;
   try {

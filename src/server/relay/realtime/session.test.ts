@@ -18,7 +18,7 @@ const closers: (() => unknown)[] = [];
 beforeAll(async () => {
   provider = await createFakeRealtime();
   // No client is cut off while it is slow.
-  const relay = createRelay(world.ctx, {}, undefined, { pingMs: 60_000, idleMs: 60_000 });
+  const relay = createRelay(world.ctx, {}, undefined, { pingMs: 60_000, idleMs: 60_000, lifeMs: 60_000 });
   const server = createServer(relay).on("upgrade", relay.upgrade);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

@@ -15,15 +15,17 @@ import type { RealtimeBill } from "./account.ts";
 /** Close codes (RFC 6455 7.4). */
 export const CLOSE = { goingAway: 1001, noCode: 1005, broken: 1006, policy: 1008, internal: 1011 } as const;
 
-export interface RealtimeTimes {
+export interface SocketTimes {
   /** Between two pings; a client that answered neither of two is gone. */
   readonly pingMs: number;
-  /** Without any message, either way, the conversation ends. */
+  /** Without any message, either way, a realtime conversation ends. */
   readonly idleMs: number;
+  /** A socket of Responses closes after it. */
+  readonly lifeMs: number;
 }
 
 /** How much may wait in a socket before its other side is paused. */
-const HIGH_WATER_BYTES = 1024 * 1024;
+export const HIGH_WATER_BYTES = 1024 * 1024;
 /** How long the other side may take to confirm a close. */
 const CLOSE_MS = 1_000;
 /** A reason is at most 123 bytes. */
@@ -34,7 +36,7 @@ export interface RealtimeParts {
   readonly line: RealtimeLine;
   readonly bill: RealtimeBill;
   readonly requestId: string;
-  readonly times: RealtimeTimes;
+  readonly times: SocketTimes;
   /** The server reported a failure; the conversation goes on. */
   onFailure(fault: RelayFault): void;
 }

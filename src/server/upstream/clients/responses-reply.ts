@@ -66,7 +66,7 @@ function shell(context: Shell, status: string): JsonRecord {
 }
 
 /** A response in progress. */
-export function openResponse(context: RenderContext): JsonRecord {
+export function openResponse(context: Shell): JsonRecord {
   return { ...shell(context, "in_progress"), output: [], usage: null };
 }
 
@@ -80,7 +80,7 @@ export function failedResponse(
 }
 
 /** A finished response. */
-export function responseOf(context: RenderContext, { output, finish, usage }: Outcome): JsonRecord {
+export function responseOf(context: Shell, { output, finish, usage }: Outcome): JsonRecord {
   const reason =
     finish === "length" ? "max_output_tokens" : finish === "content_filter" ? "content_filter" : undefined;
   return {
