@@ -221,6 +221,7 @@ export const optionTable = {
     label: "分组的选择策略",
   }),
   NativeFormatFirstEnabled: row({ ...off, tab: "operation", label: "同优先级内先用与客户端格式相同的渠道" }),
+  HedgeStreamsEnabled: row({ ...off, tab: "operation", label: "流式请求首字过慢时同时请求另一渠道" }),
   RouteRules: row({ schema: routeRules, fallback: "[]", tab: "operation", label: "按条件路由的规则" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
   ChannelBalanceThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "渠道余额通知线" }),

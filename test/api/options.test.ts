@@ -310,6 +310,7 @@ describe("every option", () => {
     ChannelStrategy: "src/server/relay/strategies.test.ts",
     ChannelStrategyByGroup: "src/server/relay/strategies.test.ts",
     NativeFormatFirstEnabled: "src/server/relay/strategies.test.ts",
+    HedgeStreamsEnabled: "src/server/relay/hedging.test.ts",
     RouteRules: "src/server/relay/route-rules.test.ts",
     ChannelBalanceThreshold: "src/server/jobs/alert-watch.test.ts",
     DiskFreeThreshold: "src/server/jobs/alert-watch.test.ts",

@@ -13,13 +13,18 @@ import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
 import { planGraceSec, readScope, type Scope } from "#server/accounts/caller-scope.ts";
 import { modelList } from "#server/accounts/model-list.ts";
-import { readDecision } from "#server/channels/decision.ts";
+import { type KeptVerdict, readDecision } from "#server/channels/decision.ts";
 import { explainKey, explainRoute } from "#server/channels/explain.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
 import { countKeys, listKeys } from "#server/store/channel-key-lists.ts";
-import { parseAttempts, parseDecision } from "#server/store/failed-attempts.ts";
+import {
+  type FailedAttempt,
+  OVERTAKEN,
+  parseAttempts,
+  parseDecision,
+} from "#server/store/failed-attempts.ts";
 import { channelNames, findLog, type LogRow } from "#server/store/logs.ts";
 import { findKeyOwner } from "#server/store/tokens.ts";
 import { findUserById } from "#server/store/users.ts";
@@ -136,13 +141,17 @@ async function decisionOf({ db }: Context, row: LogRow, language: Language): Pro
       sticky: isSticky,
       candidates: candidates.map(({ id, verdict }) => ({
         ...{ id, name: names.get(id) ?? "" },
-        // It was chosen and failed at once, so that no other choice came after it.
-        verdict: verdict === "chosen" && attempts.has(id) ? ("tried" as const) : verdict,
+        // It was chosen and failed at once, or was called beside the one that was chosen: no other choice came after it.
+        verdict: isTried(verdict, attempts.get(id)) ? ("tried" as const) : verdict,
         error: attempts.get(id)?.error ?? "",
         said: say(attempts.get(id)?.said ?? "", language),
       })),
     })),
   };
+}
+
+function isTried(verdict: KeptVerdict, attempt: FailedAttempt | undefined): boolean {
+  return attempt !== undefined && (verdict === "chosen" || attempt.error === OVERTAKEN);
 }
 
 /** How many keys of a channel are named. */

@@ -108,7 +108,7 @@ export function createChannelGate(parts: GateParts): ChannelGate {
       const caps = capsFor(channel);
       const taken: Taken[] = [];
       try {
-        for (const cap of caps.filter(({ name }) => name !== "day_quota")) {
+        for (const cap of caps.filter((one) => !isOfDay(one))) {
           const one = await take(desk, cap, demand);
           if ("kind" in one) return refused(cap, one);
           taken.push(one);
@@ -160,12 +160,25 @@ async function holdDays(
   caps: readonly ChannelCap[],
   demand: Demand,
 ): Promise<{ readonly cap: ChannelCap; readonly full: Full } | undefined> {
-  const days = caps.filter(({ name }) => name === "day_quota");
-  const refusal = await demand.hold(days.map(({ id }) => ({ limitId: id, holder: 0 })));
+  const days = caps.filter(isOfDay);
+  const refusal = await demand.hold(days.map(refOf));
   const cap = refusal && days.find(({ id }) => id === refusal.limitId);
   if (refusal === undefined || cap === undefined) return undefined;
   // A call that is larger than the day's quota has no room, and says nothing of other calls.
   return { cap, full: fullOf(cap, refusal.canFit ? refusal.resetsAt * 1_000 : 0) };
+}
+
+/** The windows of the ledger that the calls of a channel, and of its key, are counted in. */
+export function daysOf(channel: LiveChannel): readonly LimitRef[] {
+  return capsFor(channel).filter(isOfDay).map(refOf);
+}
+
+function isOfDay({ name }: ChannelCap): boolean {
+  return name === "day_quota";
+}
+
+function refOf({ id }: ChannelCap): LimitRef {
+  return { limitId: id, holder: 0 };
 }
 
 /** The limits of a channel and of its key, in the order in which they are taken. */

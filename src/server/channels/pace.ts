@@ -1,6 +1,7 @@
 // How fast channels answer, by model: what the choice by latency goes by (requirements C42). Each process's own view, kept in memory; only
 // calls that are chosen by latency are measured. Not money.
 import type { Clock } from "#server/clock.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
 /** A call that is measured. Each of its ends may be told more than once; the first counts. */
 export interface Run {
@@ -22,6 +23,8 @@ export interface Speed {
 export interface Pace {
   begin(channelId: number, model: string, isStream: boolean): Run;
   speedOf(channelId: number, model: string, isStream: boolean): Speed;
+  /** What nineteen of twenty streams of the model take to their first event; undefined = too few have been seen. Unit: ms. */
+  usualMs(model: string): number | undefined;
   /** The channel has got another key or address. */
   forget(channelId: number): void;
 }
@@ -34,6 +37,8 @@ const FAILURE_FACTOR = 3;
 const FAILURE_MS = 10_000;
 const RECENT = 64;
 const USUAL_SHARE = 0.95;
+/** Of fewer answers the slowest of twenty cannot be told. */
+const LEAST_SEEN = 20;
 const MOST_MODELS = 2_000;
 
 /** A mean that follows a worse sample at once and a better one by and by. */
@@ -60,6 +65,10 @@ class Recent {
   add(sample: number): void {
     this.#samples[this.#next] = sample;
     this.#next = (this.#next + 1) % RECENT;
+  }
+
+  get count(): number {
+    return this.#samples.length;
   }
 
   /** What nineteen of twenty stay below. Unit: ms. */
@@ -110,6 +119,10 @@ export function createPace({ now }: Pick<Clock, "now">): Pace {
     speedOf(channelId, model, isStream) {
       const gauge = models.get(nameOf(model, isStream))?.gauges.get(channelId);
       return { ms: gauge?.mean.ms, inFlight: gauge?.inFlight ?? 0 };
+    },
+    usualMs(model) {
+      const recent = models.get(nameOf(model, true))?.recent;
+      return recent === undefined || recent.count < LEAST_SEEN ? undefined : recent.slowest();
     },
     forget(channelId) {
       for (const { gauges } of models.values()) gauges.delete(channelId);
@@ -166,4 +179,11 @@ class Measured implements Run {
     this.#isOver = true;
     this.#parts.gauge.inFlight -= 1;
   }
+}
+
+/** Ends a run by what came of its call; a fault that is not the channel's says nothing of it. */
+export function noteEnd(run: Run, result: { readonly kind: string } | RelayFault): void {
+  if (!("blame" in result)) run.replied();
+  else if (result.blame === "none" || result.blame === "proxy") run.end(0);
+  else run.failed();
 }

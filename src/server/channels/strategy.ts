@@ -42,6 +42,16 @@ export function strategyOf({ options }: Pick<StrategyParts, "options">, group: s
   return (Object.hasOwn(own, group) ? own[group] : undefined) ?? options.get("ChannelStrategy");
 }
 
+/** The same; undefined = by weight alone, as nearly always: then nothing is made for it. */
+export function unusualStrategy(
+  { options }: Pick<StrategyParts, "options">,
+  group: string,
+): ChannelStrategy | undefined {
+  const isUsual = options.get("ChannelStrategy") === "weight" && !options.get("NativeFormatFirstEnabled");
+  if (isUsual && !Object.hasOwn(options.get("ChannelStrategyByGroup"), group)) return undefined;
+  return strategyOf({ options }, group);
+}
+
 export function createStrategy(
   parts: StrategyParts,
   name: ChannelStrategy,

@@ -15,6 +15,7 @@ export const families: Readonly<Record<string, Family>> = {
     "99th percentile of the event loop's delay since the last scrape.",
   ),
   tollgate_relay_running: gauge("Relayed calls that run at this moment."),
+  tollgate_relay_second_calls: gauge("Second calls made beside streams that were late, since the start."),
   tollgate_realtime_running: gauge("Realtime conversations that are open at this moment."),
   tollgate_responses_sockets: gauge("WebSockets of Responses that are open at this moment."),
   tollgate_relay_requests_total: counter("Relayed calls by endpoint and outcome."),

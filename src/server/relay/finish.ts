@@ -6,7 +6,8 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Account } from "./billing/account.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
-import { faultLabel, type RequestState, trailOf } from "./routing/failover.ts";
+import { faultLabel } from "./routing/failed-calls.ts";
+import { type RequestState, trailOf } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./text/embedding-usage.ts";
 
@@ -108,7 +109,7 @@ function tell(
     tokenId: caller?.tokenId ?? 0,
     channelId: state.channel?.id ?? 0,
     status: response.hasLeft ? 499 : response.status,
-    fault: response.hasLeft ? "client_gone" : faultLabel(fault),
+    fault: response.hasLeft ? "client_gone" : fault === undefined ? "" : faultLabel(fault),
     isStream: state.incoming?.isStream ?? false,
     attempts: state.attempts,
     promptTokens: booked?.usage.promptTokens ?? 0,

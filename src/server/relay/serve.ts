@@ -1,4 +1,5 @@
 // A call from its limits to the channel that answers: in its one group, or in the groups of its token until one answers.
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { LimitRefusal, PlanRefusal, ReserveVerdict } from "#server/money/operations.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -117,7 +118,25 @@ async function reserveAndCall(
   state.account = account;
   // All its groups together have the time of one call.
   if (response.deadlineMs === 0) limitTime(services, response, incoming);
-  return failOver(services, state, { caller, incoming, account, candidates, mayMoveOn }, response.gone);
+  const hedge = mayHedge(services, incoming, candidates)
+    ? (await import("./routing/hedge.ts")).hedge
+    : undefined;
+  return failOver(
+    services,
+    state,
+    { caller, incoming, account, candidates, mayMoveOn, hedge },
+    response.gone,
+  );
+}
+
+/** Whether a second call may be made while the first one is late: of a stream that no upstream keeps (requirements C45). */
+function mayHedge(
+  { ctx }: Pick<Services, "ctx">,
+  { isStream, state }: IncomingRequest,
+  candidates: readonly LiveChannel[],
+): boolean {
+  if (!isStream || candidates.length < 2 || state?.isStored === true) return false;
+  return ctx.options.get("HedgeStreamsEnabled");
 }
 
 /** The account of a request, at the price of the first channel that has one. Throws: LocalError. */

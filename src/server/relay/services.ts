@@ -8,6 +8,7 @@ import { createRelayLimits } from "./admission/relay-limits.ts";
 import { createErrorLog } from "./error-log.ts";
 import { createBodyReader } from "./http/request-body.ts";
 import { Queues } from "./routing/queues.ts";
+import { SecondCalls } from "./routing/second-calls.ts";
 
 /** Everything the steps of a request need. */
 export type Services = ReturnType<typeof createServices>;
@@ -16,6 +17,8 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
   const { ledger, prices, options, clock, events } = ctx;
   const queues = new Queues();
+  const secondCalls = new SecondCalls();
+  events.measure("tollgate_relay_second_calls", () => secondCalls.made);
   ctx.gate.onLeave(() => queues.stir());
   return {
     ctx,
@@ -23,6 +26,7 @@ export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
     health: ctx.health,
     gate: ctx.gate,
     queues,
+    secondCalls,
     limits: createRelayLimits(ctx),
     callLimits: createCallLimits(ctx),
     errorLog: createErrorLog(ctx),

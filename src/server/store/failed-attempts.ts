@@ -10,6 +10,9 @@ export interface FailedAttempt {
   readonly said: string;
 }
 
+/** The error of a call that was given up since another one beside it was answered; what it said is what its prompt may cost. */
+export const OVERTAKEN = "overtaken";
+
 /** Stands behind the failed attempts for why the channel was chosen; an older program reads it as an attempt at no channel. */
 export const DECISION = "0:route:";
 

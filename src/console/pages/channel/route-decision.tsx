@@ -30,7 +30,10 @@ const REASONS: Readonly<Partial<Record<Candidate["verdict"], string>>> = {
 };
 
 function reasonOf({ verdict, error, said }: Candidate): string {
-  if (verdict === "tried") return [error, said].filter((part) => part !== "").join("：");
+  if (verdict === "tried") {
+    const what = error === "overtaken" ? "比同时请求的渠道慢，已中断，上游可能仍收提示的费用" : error;
+    return [what, said].filter((part) => part !== "").join("：");
+  }
   return REASONS[verdict] ?? "";
 }
 

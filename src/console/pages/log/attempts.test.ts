@@ -5,6 +5,7 @@ test.each([
   ["upstream_500", "上游返回 500"],
   ["upstream_200", "回答无法识别（状态码 200）"],
   ["do_request_failed", "无法连接或等待超时"],
+  ["overtaken", "比同时请求的渠道慢，已中断，上游可能仍收提示的费用"],
   ["something_new", "something_new"],
 ])("a failure %s reads %s", (error, text) => {
   expect(failureText(error)).toBe(text);

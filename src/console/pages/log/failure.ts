@@ -8,6 +8,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   invalid_channel_address: "渠道地址无效",
   invalid_channel_key: "渠道密钥无效",
   unsupported_relay_mode: "不支持此接口",
+  overtaken: "比同时请求的渠道慢，已中断，上游可能仍收提示的费用",
 };
 
 /** How a channel failed: the status it answered with, what we know of it, or the bare code. */

@@ -181,6 +181,8 @@ const operation: readonly Section[] = [
         "延迟最低：按权重取两个，用较快的一个；成本最低：按模型价格乘渠道的成本倍率，相差 5% 以内的按权重分配。",
       ChannelStrategyByGroup: '个别分组另用的策略，例如 {"vip": "latency"}；取值 weight、latency、cost。',
       NativeFormatFirstEnabled: "不必转换格式的渠道先用，都不可用时再用其他渠道；优先级仍然在前。",
+      HedgeStreamsEnabled:
+        "超过该模型 95% 的请求所需的首字时间仍无输出时，再请求下一个渠道，先输出者为准，另一个立即中断。用户只付一次；被中断的上游可能仍收提示的费用，因此最多用于 2% 的流式请求。",
       RouteRules:
         '按顺序取第一条符合的规则，条件可写 models、groups、teams（团队 ID）、kib_over、kib_up_to（请求体 KiB），结果为 only 或 avoid（渠道 ID），例如 [{"name": "长文本", "models": ["claude-*"], "kib_over": 200, "only": [3, 7]}]。',
       DisplayInCurrencyEnabled: "关闭后控制台显示额度点数而不是美元。",

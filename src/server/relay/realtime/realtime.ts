@@ -17,14 +17,8 @@ import {
   splitUrl,
   type UpgradeRequest,
 } from "#server/relay/http/routes.ts";
-import {
-  countAgainst,
-  eachChannel,
-  faultLabel,
-  type Progress,
-  report,
-  trailOf,
-} from "#server/relay/routing/failover.ts";
+import { countAgainst, faultLabel, report } from "#server/relay/routing/failed-calls.ts";
+import { eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";

@@ -3,7 +3,7 @@
 import { WebSocket } from "ws";
 import { realtimeError } from "#server/relay/http/error-format.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
-import { lastWord } from "#server/relay/routing/failover.ts";
+import { lastWord } from "#server/relay/routing/failed-calls.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { maskSecrets } from "#server/upstream/errors/mask.ts";
 import { redact } from "#server/upstream/errors/redact.ts";

@@ -1,10 +1,8 @@
 // Calls channels until one replies: what a request knows of itself meanwhile, and whether another channel is tried (requirements W9.3
 // [P]). Nothing is retried once a byte of a reply is there.
-import { isAsCalled } from "#server/channels/candidates.ts";
 import type { Demand, Entry } from "#server/channels/channel-caps.ts";
-import type { Permit } from "#server/channels/circuit-breakers.ts";
 import { keptGroups } from "#server/channels/decision.ts";
-import { type Health, isDisabling } from "#server/channels/health.ts";
+import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Run } from "#server/channels/pace.ts";
 import type { Context } from "#server/context.ts";
@@ -17,16 +15,18 @@ import { DECISION, type FailedAttempt, printAttempts } from "#server/store/faile
 import { type AttemptTools, attempt } from "#server/upstream/call/attempt.ts";
 import type { Call, CallFacts, StreamReply, Trace, WholeReply } from "#server/upstream/call/call.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
-import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/errors/fault.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { conversationOf } from "./affinity.ts";
-import { NextChannel, type NextServices, type Wanted } from "./next-channel.ts";
-import { pause, pauseAfter } from "./pause.ts";
+import { calmDown, noteFailure, report, toldBy, wasUncalled } from "./failed-calls.ts";
+import { type Made, NextChannel, type NextServices, type Turn, type Wanted } from "./next-channel.ts";
+import type { SecondCalls } from "./second-calls.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
 export interface FailoverServices extends NextServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock" | "prices" | "ledger">;
   readonly upstream: AttemptTools;
   readonly health: Health;
+  readonly secondCalls: SecondCalls;
 }
 
 /** Source: requirements R09. */
@@ -41,6 +41,23 @@ interface Search extends Wanted {
   /** What the log may keep of an upstream's words. */
   readonly wordsOf: (fault: RelayFault) => string;
 }
+
+/** What a call of several at once has of its own. */
+export type Lane = Pick<Call, "trace" | "cancellation">;
+
+type Reply = WholeReply | StreamReply;
+
+/** A request whose first call may get a second one beside it (`hedge.ts`). */
+export interface Hedged {
+  readonly tools: FailoverServices;
+  readonly state: RequestState;
+  readonly search: Search;
+  readonly account: Account;
+  ask(channel: LiveChannel, lane: Lane): Promise<Reply | RelayFault>;
+}
+
+/** Calls the channel, and another one when it is late. Resolves with the call that counts. */
+export type Hedge = (hedged: Hedged, next: NextChannel, turn: Turn) => Promise<Made<Reply>>;
 
 /** The request so far; filled in by the loop. */
 export type Progress = Pick<
@@ -70,6 +87,8 @@ export interface Admitted {
   readonly candidates: readonly LiveChannel[];
   /** Another group of the token comes after this one. */
   readonly mayMoveOn?: boolean | undefined;
+  /** undefined = one channel is called at a time. */
+  readonly hedge?: Hedge | undefined;
 }
 
 /** What a request takes of channels with limits. */
@@ -84,9 +103,9 @@ function demandOf({ ctx }: FailoverServices, requestId: string, incoming: Incomi
 export function failOver(
   tools: FailoverServices,
   state: RequestState,
-  { caller, incoming, account, candidates, mayMoveOn }: Admitted,
+  { caller, incoming, account, candidates, mayMoveOn, hedge }: Admitted,
   cancellation: Cancellation,
-): Promise<WholeReply | StreamReply> {
+): Promise<Reply> {
   const isChoice = candidates.length > 1 || candidates[0]?.keys !== undefined;
   const mayStick = isChoice && tools.ctx.options.get("SessionAffinityEnabled");
   const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
@@ -95,15 +114,20 @@ export function failOver(
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
   const demand = demandOf(tools, state.requestId, incoming);
   const wanted = { caller, model, isStream, endpoint, candidates, conversation, mayMoveOn, cancellation };
-  const search = { ...wanted, wordsOf, demand };
-  return eachChannel(tools, state, search, (channel) => {
+  const search = { ...wanted, wordsOf, demand, isTimed: hedge !== undefined };
+  const ask = (channel: LiveChannel, lane: Lane) => {
     const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
-    const call = callOf(channel, incoming, state, cancellation);
+    const call = callOf(channel, incoming, state.requestId, lane);
     const asked =
       channel.rewrite === undefined ? call : { ...call, facts: factsOf(tools, state, { caller, incoming }) };
     return attempt(tools.upstream, asked);
-  });
+  };
+  const lane = { trace: state.trace, cancellation };
+  const askAlone = (channel: LiveChannel) => ask(channel, lane);
+  if (hedge === undefined) return eachChannel(tools, state, search, askAlone);
+  const first = (next: NextChannel, turn: Turn) => hedge({ tools, state, search, account, ask }, next, turn);
+  return eachChannel(tools, state, search, Object.assign(askAlone, { first }));
 }
 
 /** How the channel of a call was found, as the log keeps it. */
@@ -115,12 +139,19 @@ export function trailOf(progress: Pick<Progress, "failedAttempts" | "next" | "de
   return printAttempts(failedAttempts, decision);
 }
 
+/** Calls a channel. */
+interface Ask<Done> {
+  (channel: LiveChannel): Promise<Done | RelayFault>;
+  /** How the first one is called, where another may be called beside it. */
+  readonly first?: (next: NextChannel, turn: Turn) => Promise<Made<Done>>;
+}
+
 /** Chooses channels until one succeeds. Throws: LocalError with the last fault. */
 export async function eachChannel<Done extends { readonly kind: string }>(
   tools: Omit<FailoverServices, "upstream">,
   progress: Progress,
   search: Search,
-  ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
+  ask: Ask<Done>,
 ): Promise<Done> {
   const { health, ctx } = tools;
   const { model, cancellation } = search;
@@ -137,28 +168,26 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       next.look(word);
       await calmDown(fault, spent, cancellation);
     }
-    const { channel, entry } = await next.take(word);
-    progress.channel = channel;
-    progress.entry = entry;
+    const turn = await next.take(word);
+    progress.channel = turn.channel;
+    progress.entry = turn.entry;
     progress.attempts += 1;
-    const permit = health.calling(channel.id, model);
-    const { result, run } = await next.call(channel, ask);
+    const { first } = ask;
+    const isAlone = first === undefined || progress.attempts > 1;
+    const made = await (isAlone ? next.call(turn, ask) : first(next, turn));
+    const { channel, permit, result } = made;
+    progress.channel = channel;
     if (!isFault(result)) {
-      progress.run = run;
+      progress.entry = made.entry;
+      progress.run = made.run;
       health.answered(channel.id, model, permit);
       channel.keys?.answered(channel.keyId, model);
       return result;
     }
     fault = result;
     progress.entry = undefined;
-    if (wasUncalled(fault)) entry?.undo();
-    else entry?.leave(0);
     word = toldBy(channel, fault);
-    const isKeys = countAgainst(tools, channel, { model, fault, permit });
-    if (isAborted(fault)) throw new LocalError(fault);
-    next.note(channel, isKeys);
-    const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
-    progress.failedAttempts = [...progress.failedAttempts, failure];
+    noteFailure(tools, progress, { search, next }, { ...made, result });
     // A channel that was not even called costs no retry.
     const wasCalled = !wasUncalled(fault);
     spent += Number(wasCalled);
@@ -187,29 +216,6 @@ function triedBefore({ failedAttempts }: Progress): ReadonlySet<number> | undefi
   return failedAttempts.length === 0 ? undefined : new Set(failedAttempts.map(({ channelId }) => channelId));
 }
 
-/**
- * Counts a fault against the channel that was called, or its key, unless key or address was replaced meanwhile. True = it was the key's
- * fault.
- */
-export function countAgainst(
-  { health, ctx }: Omit<FailoverServices, "upstream">,
-  called: LiveChannel,
-  { model, fault, permit }: { model: string; fault: RelayFault; permit: Permit },
-): boolean {
-  const { id } = called;
-  if (!isAsCalled(called, ctx.candidates.byId(id))) health.ended(id, model, permit);
-  else if (called.keyId !== 0) return health.keyFailed(called, model, fault, permit);
-  else health.failed(id, model, fault, permit);
-  return false;
-}
-
-/** Lets some time pass before another channel is called after this fault. Throws: LocalError when the client leaves meanwhile. */
-async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<void> {
-  if (wasUncalled(fault)) return;
-  await pause(pauseAfter(calls, Math.random()), cancellation);
-  if (cancellation.isCancelled) throw new LocalError(lastWord(fault));
-}
-
 /** Whether it is a fault; the results of a call never have its shape. */
 function isFault(result: { readonly kind: string }): result is RelayFault {
   return result.kind === "fault";
@@ -218,8 +224,8 @@ function isFault(result: { readonly kind: string }): result is RelayFault {
 function callOf(
   channel: LiveChannel,
   incoming: IncomingRequest,
-  { trace, requestId }: RequestState,
-  cancellation: Cancellation,
+  seed: string,
+  { trace, cancellation }: Lane,
 ): Call {
   const { endpoint, body, form, model, isStream, isArray, apiVersion, passHeaders, hints } = incoming;
   return {
@@ -234,29 +240,12 @@ function callOf(
     apiVersion,
     passHeaders,
     hints,
-    seed: requestId,
+    seed,
     trace,
     cancellation,
     isStored: incoming.state?.isStored === true,
     isPinned: incoming.pinned !== undefined,
   };
-}
-
-function wasUncalled(fault: RelayFault): boolean {
-  return fault.retry && fault.blame === "none" && fault.upstreamStatus === 0;
-}
-
-/** A fault as the client sees it when no other channel is tried. */
-export function lastWord(fault: RelayFault): RelayFault {
-  if (fault.upstreamStatus !== 429) return fault;
-  return isDisabling(fault) ? accountless(fault) : saturated(fault);
-}
-
-/** The same with the status that the channel's table gives it: nothing but the client's status follows it (requirements C38). */
-function toldBy({ rewrite }: LiveChannel, fault: RelayFault): RelayFault {
-  const word = lastWord(fault);
-  const status = fault.upstreamStatus > 0 ? rewrite?.statusFor(fault.upstreamStatus) : undefined;
-  return status === undefined ? word : { ...word, status };
 }
 
 /** What the rules of a channel may ask about a call. */
@@ -275,29 +264,6 @@ function factsOf(
     maxTokens: incoming.maxTokens,
     nowMs: ctx.clock.now(),
   };
-}
-
-/** Reports a failed attempt to the operator. Codes of upstreams are not used as labels: they could be anything. */
-export function report(
-  { ctx }: Pick<FailoverServices, "ctx">,
-  requestId: string,
-  { channel, fault, willRetry }: { channel: LiveChannel; fault: RelayFault; willRetry: boolean },
-): void {
-  const { upstreamStatus: status, detail } = fault;
-  ctx.events.channelFailed({
-    requestId,
-    channelId: channel.id,
-    code: faultLabel(fault),
-    status,
-    willRetry,
-    detail,
-  });
-}
-
-/** A fault's name from a small fixed set. */
-export function faultLabel(fault: RelayFault | undefined): string {
-  if (fault === undefined) return "";
-  return fault.upstreamStatus > 0 ? `upstream_${fault.upstreamStatus}` : String(fault.code);
 }
 
 export interface RequestState {

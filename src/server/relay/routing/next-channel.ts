@@ -1,18 +1,16 @@
 // Which channels may serve a request (requirements W8.4), and which of them, and of its keys, it calls next: what it has tried, which limits have
 // no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
-import { ChannelStatus } from "#contract/channel.ts";
 import type { EndpointName } from "#contract/provider.ts";
-import type { RouteRule } from "#contract/route-rule.ts";
 import type { ChannelStrategy } from "#contract/strategy.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { ChannelGate, Demand, Entry, Full } from "#server/channels/channel-caps.ts";
 import type { Choice, Strategy } from "#server/channels/choice.ts";
+import type { Permit } from "#server/channels/circuit-breakers.ts";
 import { KeptChoice } from "#server/channels/decision.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import type { Run } from "#server/channels/pace.ts";
-import { allowedBy, ruleFor } from "#server/channels/route-rules.ts";
-import { createStrategy, strategyOf } from "#server/channels/strategy.ts";
+import { noteEnd, type Run } from "#server/channels/pace.ts";
+import { createStrategy, unusualStrategy } from "#server/channels/strategy.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -20,6 +18,7 @@ import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { KeysTried } from "./keys-tried.ts";
+import { type AskedModel, pinned, ruled, unserved } from "./narrowed.ts";
 import type { Queues, Ticket } from "./queues.ts";
 
 /** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
@@ -51,19 +50,6 @@ export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingR
   return most === maxTokens ? incoming : { ...incoming, maxTokens: most };
 }
 
-/** The body is what rules go by; a conversation in real time has none. */
-type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault"> &
-  Partial<Pick<IncomingRequest, "body" | "form">>;
-
-/** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
-function unserved(
-  { model, isModelDefault }: AskedModel,
-  fault: RelayFault,
-  Kind: typeof LocalError = LocalError,
-): LocalError {
-  return new Kind(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
-}
-
 function servingNow(
   { candidates, options }: RouteTables,
   caller: Caller,
@@ -75,33 +61,6 @@ function servingNow(
   if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
   const rules = options.get("RouteRules");
   return rules.length === 0 ? found : ruled(rules, found, caller, asked);
-}
-
-/** What the operator's rules leave of the channels. Throws: LocalError with the rule's name for administrators (requirements C44). */
-function ruled(
-  rules: readonly RouteRule[],
-  found: readonly LiveChannel[],
-  { group, teamId = 0, isAdmin }: Caller,
-  asked: AskedModel,
-): readonly LiveChannel[] {
-  const { model } = asked;
-  const bytes = (asked.form ?? asked.body)?.bytes.length ?? 0;
-  const rule = ruleFor(rules, { model, group, teamId, bytes });
-  if (rule === undefined) return found;
-  const left = allowedBy(rule, found);
-  if (left.length > 0) return left;
-  const fault = isAdmin ? localErrors.ruledOut(rule.name, model) : localErrors.noChannel(group, model);
-  throw unserved(asked, fault, Exhausted);
-}
-
-function pinned(channel: LiveChannel | undefined, caller: Caller, model: string): LiveChannel {
-  if (!caller.isAdmin) throw new LocalError(localErrors.pinNotAllowed());
-  if (channel === undefined || !/^\d+$/.test(caller.pin ?? ""))
-    throw new LocalError(localErrors.pinInvalid());
-  if (channel.status !== ChannelStatus.enabled) throw new LocalError(localErrors.pinDisabled());
-  if (!channel.models.has(model) && !channel.mapping.has(model))
-    throw new LocalError(localErrors.pinWithoutModel(model));
-  return channel;
 }
 
 /** What a request may be served by. */
@@ -127,7 +86,7 @@ export function stillServing(
 
 export interface NextServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "clock" | "prices">;
-  readonly health: Pick<Health, "openCircuits" | "pace">;
+  readonly health: Pick<Health, "calling" | "openCircuits" | "pace">;
   readonly gate: ChannelGate;
   readonly queues: Queues;
 }
@@ -144,6 +103,8 @@ export interface Wanted extends Serving {
   readonly cancellation: Cancellation;
   /** What it takes of channels with limits. */
   readonly demand: Demand;
+  /** How long its calls take is measured, whatever channels are chosen by. */
+  readonly isTimed?: boolean | undefined;
 }
 
 /** A channel that may be called now. */
@@ -151,6 +112,18 @@ export interface Turn {
   readonly channel: LiveChannel;
   /** undefined = nothing of it is limited. */
   readonly entry: Entry | undefined;
+}
+
+/** A call to it that runs. */
+export interface Begun extends Turn {
+  readonly permit: Permit;
+  /** undefined = how long it takes is not measured. */
+  readonly run: Run | undefined;
+}
+
+/** The same with what came of it. */
+export interface Made<Done> extends Begun {
+  readonly result: Done | RelayFault;
 }
 
 /** A group's name that stands in a kept decision as it is. */
@@ -186,7 +159,8 @@ export class NextChannel {
     this.#tried = tried;
     this.#tools = tools;
     this.#wanted = wanted;
-    const name = strategyName(tools.ctx, wanted);
+    const { candidates, caller } = wanted;
+    const name = candidates.length < 2 ? undefined : unusualStrategy(tools.ctx, caller.group);
     this.#strategyName = name;
     this.#strategy =
       name === undefined
@@ -207,21 +181,30 @@ export class NextChannel {
     return (kept ?? new KeptChoice(this.#only)).text(manner);
   }
 
-  /** Calls it, and measures how long that takes where channels are chosen by that. */
-  async call<Done extends { readonly kind: string }>(
-    channel: LiveChannel,
-    ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
-  ): Promise<{ readonly result: Done | RelayFault; readonly run: Run | undefined }> {
-    const { model, isStream } = this.#wanted;
-    const run =
-      this.#strategyName === "latency"
-        ? this.#tools.health.pace.begin(channel.id, model, isStream)
-        : undefined;
+  /** Notes that it is called now, and measures how long that takes where channels are chosen by that. */
+  begin({ channel, entry }: Turn): Begun {
+    const { health } = this.#tools;
+    const { model, isStream, isTimed } = this.#wanted;
+    const isMeasured = isTimed === true || this.#strategyName === "latency";
+    const run = isMeasured ? health.pace.begin(channel.id, model, isStream) : undefined;
+    const permit = health.calling(channel.id, model);
     channel.keys?.begin(channel.keyId);
-    const result = await ask(channel);
-    channel.keys?.end(channel.keyId);
-    if (run !== undefined) noteEnd(run, result);
-    return { result, run };
+    return { channel, entry, permit, run };
+  }
+
+  /** Calls it. */
+  async call<Done extends { readonly kind: string }>(
+    turn: Turn,
+    ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
+  ): Promise<Made<Done>> {
+    const begun = this.begin(turn);
+    return made(begun, await ask(turn.channel));
+  }
+
+  /** What chooses another channel while this one is called: none that rests, and none that calls wait for. */
+  beside(first: LiveChannel, demand: Demand): NextChannel {
+    const wanted = { ...this.#wanted, mayMoveOn: true, demand };
+    return new NextChannel(this.#tools, wanted, new Set(this.#tried).add(first.id));
   }
 
   /** The channel that is next; nothing is taken of it. `word` is told when none is left. Throws: LocalError. */
@@ -379,22 +362,13 @@ function mayBeLimited({ limits, keyLimits }: LiveChannel): boolean {
   return limits !== undefined || keyLimits !== undefined;
 }
 
-/** undefined = by weight alone, as nearly always: then nothing is made for it. */
-function strategyName(
-  { options }: Pick<NextServices["ctx"], "options">,
-  { candidates, caller }: Wanted,
-): ChannelStrategy | undefined {
-  if (candidates.length < 2) return undefined;
-  const isNativeFirst = options.get("NativeFormatFirstEnabled");
-  const isUsual = options.get("ChannelStrategy") === "weight";
-  const byGroup = options.get("ChannelStrategyByGroup");
-  if (isUsual && !isNativeFirst && !Object.hasOwn(byGroup, caller.group)) return undefined;
-  return strategyOf({ options }, caller.group);
-}
-
-/** A fault that is not the channel's says nothing of it. */
-function noteEnd(run: Run, result: { readonly kind: string } | RelayFault): void {
-  if (!("blame" in result)) run.replied();
-  else if (result.blame === "none" || result.blame === "proxy") run.end(0);
-  else run.failed();
+/** Notes that a call has ended, or begun to be answered. */
+export function made<Done extends { readonly kind: string }>(
+  begun: Begun,
+  result: Done | RelayFault,
+): Made<Done> {
+  const { channel, run } = begun;
+  channel.keys?.end(channel.keyId);
+  if (run !== undefined) noteEnd(run, result);
+  return { ...begun, result };
 }

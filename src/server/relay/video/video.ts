@@ -12,7 +12,8 @@ import {
   type RelayRequest,
   type VideoRoute,
 } from "#server/relay/http/routes.ts";
-import { faultLabel, newRequestState } from "#server/relay/routing/failover.ts";
+import { faultLabel } from "#server/relay/routing/failed-calls.ts";
+import { newRequestState } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";
 import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
