@@ -1,6 +1,7 @@
-// Handler: a group gets another name, everywhere at once (requirements K16).
+// Handler: a group gets another name, everywhere at once (requirements K16, C65).
 import type { groupAdminApi } from "#contract/group-admin.ts";
 import { type OptionKey, optionTable } from "#contract/option.ts";
+import { routeRules } from "#contract/route-rule.ts";
 import type { Context } from "#server/context.ts";
 import { tellRenamed } from "#server/coord/renamed-groups.ts";
 import { faults } from "#server/errors.ts";
@@ -33,6 +34,7 @@ export const groupAdmin: Handlers<{ groupAdmin: typeof groupAdminApi }>["groupAd
     await tellRenamed(ctx.coord, from, to);
     const renamed = await ctx.db.transaction().execute(async (tx) => {
       for (const key of TABLES) await renameInOption(ctx, tx, key, { from, to });
+      await renameInRules(ctx, tx, { from, to });
       const counts = await renameGroup(tx, { from, to });
       await audit(ctx, tx, call, { action: "group.rename", target: from, detail: { to, ...counts } });
       return counts;
@@ -61,4 +63,21 @@ async function renameInOption(
   if (!isThere) return;
   const entries = Object.entries(table).map(([name, value]) => [name === from ? to : name, value]);
   await options.write(tx, key, JSON.stringify(Object.fromEntries(entries)));
+}
+
+/** The same in the conditions of the rules of routing. */
+async function renameInRules(
+  { options }: Pick<Context, "options">,
+  tx: Db,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const stored = await findOption(tx, "RouteRules");
+  const rules = routeRules.decode(stored ?? optionTable.RouteRules.fallback);
+  if (!rules.some(({ groups }) => groups?.includes(from) === true)) return;
+  const renamed = rules.map((rule) => {
+    if (rule.groups === undefined) return rule;
+    // A rule may have named the new one before it was a group.
+    return { ...rule, groups: [...new Set(rule.groups.map((name) => (name === from ? to : name)))] };
+  });
+  await options.write(tx, "RouteRules", routeRules.encode(renamed));
 }

@@ -112,11 +112,18 @@ describe.each(databases)("renaming a group on $name", (database) => {
     await db.insertInto("plan_versions").values(plan).execute();
     const order = await buyPlan(db, ledger, { userId: buyer.id, terms: promised });
     const waiting = await orderPlan(db, { userId: buyer.id, terms: promised });
+    const rule = { name: "vip", models: ["vip"], groups: ["vip", "svip", "gold"], avoid: [99] };
+    const others = [
+      { name: "others", groups: ["svip"], avoid: [98] },
+      { name: "all", avoid: [97] },
+    ];
+    await options.set("RouteRules", JSON.stringify([rule, ...others]));
     const { data, success } = await rename("vip", "gold");
     expect([success, data]).toEqual([true, { users: 2, channels: 1, tokens: 1, limits: 1, plans: 1 }]);
     expect(options.get("GroupRatio")).toEqual({ default: 1, gold: 0.5, "v%p": 3, svip: 2 });
     expect(options.get("UserUsableGroups")).toEqual({ gold: "更快", svip: "" });
     expect(options.get("ChannelStrategyByGroup")).toEqual({ gold: "latency" });
+    expect(options.get("RouteRules")).toEqual([{ ...rule, groups: ["gold", "svip"] }, ...others]);
     const groupOf = async (id: number) =>
       (await db.selectFrom("users").select("group").where("id", "=", id).executeTakeFirstOrThrow()).group;
     expect([await groupOf(person.id), await groupOf(team.walletId), await groupOf(buyer.id)]).toEqual([
@@ -177,7 +184,15 @@ describe.each(databases)("renaming a group on $name", (database) => {
     expect(await ask()).toBe(200);
   });
 
-  test("calls that go on all the while are all served, each at the price of the group", async () => {
+  test("calls that go on all the while are all served, each at the price of the group, by the group's rule", async () => {
+    const draft = { type: 8, name: "barred", key: "barred", priority: 9, base_url: upstream.url };
+    await app.call(asRoot, "POST", "/api/channel/", { ...draft, models: "gpt-4", group: "gold" });
+    await vi.waitFor(() => expect(app.ctx.candidates.find("gold", "gpt-4")).toHaveLength(2), {
+      timeout: 10_000,
+    });
+    const [barred] = app.ctx.candidates.find("gold", "gpt-4");
+    const rules = [{ name: "barred", groups: ["gold"], avoid: [barred?.id] }];
+    await app.ctx.options.set("RouteRules", JSON.stringify(rules));
     await app.ctx.db.updateTable("tokens").set({ groups: "" }).where("id", "=", tokenId).execute();
     await app.ctx.coord.publish("tokens", String(tokenId));
     const before = await quota();
@@ -200,6 +215,8 @@ describe.each(databases)("renaming a group on $name", (database) => {
     isOver = true;
     await Promise.all(callers);
     expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(app.ctx.options.get("RouteRules")).toMatchObject([{ groups: ["three"] }]);
+    expect(upstream.journal.filter(({ headers }) => headers.authorization === "Bearer barred")).toEqual([]);
     // A settlement that the database did not take at once is repeated.
     await expect.poll(async () => before - (await quota())).toBe(statuses.length * COST);
   });

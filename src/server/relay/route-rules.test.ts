@@ -1,9 +1,12 @@
 // Rules of routing by condition, end to end: which channel is called, and what is said where a rule leaves none (requirements C44).
 import { afterEach, describe, expect, it } from "vitest";
 import type { RouteRule } from "#contract/route-rule.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { parseDecision } from "#server/store/failed-attempts.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken } from "#test/seeds/seed.ts";
 import { createRelayWorld, errorOf, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
+import { moveToken, seedMember, seedTeam } from "#test/worlds/teams.ts";
 
 const world = createRelayWorld();
 
@@ -15,8 +18,8 @@ async function twoChannels(): Promise<{ one: number; two: number }> {
 }
 const rules = (list: readonly RouteRule[]) => world.setOption("RouteRules", JSON.stringify(list));
 /** The channel that a call of the caller went to. */
-async function served(question: object = QUESTION): Promise<number> {
-  const response = await world.ask(question);
+async function served(question: object = QUESTION, key = world.token.key): Promise<number> {
+  const response = await world.ask(question, { key });
   expect(response.status).toBe(200);
   await response.text();
   return (await world.money()).log?.channel_id ?? 0;
@@ -58,6 +61,24 @@ describe("a rule", () => {
     expect(await served()).toBe(one);
     await rules([{ name: "group", groups: ["vip", "default"], only: [two] }]);
     expect(await served()).toBe(two);
+  });
+
+  it("for a team is for its tokens alone, not for its members' own", async () => {
+    const { one, two } = await twoChannels();
+    const { db, ledger } = world.ctx;
+    const { teamId, walletId } = await seedTeam(db, ledger, { quota: 10n ** 9n });
+    await seedMember(db, world.userId, walletId);
+    const ofTeam = await seedToken(world.ctx, world.userId);
+    await moveToken(db, ofTeam.id, { wallet_id: walletId });
+    await rules([{ name: "team", teams: [teamId], only: [two] }]);
+    expect(await served(QUESTION, ofTeam.key)).toBe(two);
+    expect(await served()).toBe(one);
+    await rules([{ name: "others", teams: [teamId + 1], only: [two] }]);
+    expect(await served(QUESTION, ofTeam.key)).toBe(one);
+    await rules([{ name: "none", teams: [teamId], avoid: [one, two] }]);
+    expect((await world.ask(QUESTION, { key: ofTeam.key })).status).toBe(503);
+    expect(await served()).toBe(one);
+    expect(await checkLedger(db)).toEqual([]);
   });
 
   it("holds for every try: where its channel fails no other is called", async () => {

@@ -34,7 +34,7 @@ export function GroupRenaming({ ratios }: { readonly ratios: string }) {
     <div className="tg-log-clearing">
       <h3>重命名分组</h3>
       <p>
-        倍率、用户、渠道、令牌、限额、套餐与登录规则一次改完，使用中的密钥不受影响；旧日志保留原来的名称。
+        倍率、用户、渠道、令牌、限额、套餐、路由规则与登录规则一次改完，使用中的密钥不受影响；旧日志保留原来的名称。
       </p>
       {isAsked ? (
         <Form<Names>

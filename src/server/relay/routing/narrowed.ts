@@ -1,9 +1,10 @@
 // What is left of the channels of a group and model: those that the operator's rules allow (requirements C44), or the one that an administrator
 // named; and what a caller is told when none is.
 import { ChannelStatus } from "#contract/channel.ts";
-import type { RouteRule } from "#contract/route-rule.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { allowedBy, ruleFor } from "#server/channels/route-rules.ts";
+import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
+import type { Options } from "#server/options.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
@@ -22,16 +23,22 @@ export function unserved(
   return new Kind(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
 }
 
+export interface RuleTables {
+  readonly options: Pick<Options, "get">;
+  readonly renamedGroups: Pick<RenamedGroups, "otherName">;
+}
+
 /** What the operator's rules leave of the channels. Throws: LocalError with the rule's name for administrators (requirements C44). */
 export function ruled(
-  rules: readonly RouteRule[],
+  { options, renamedGroups }: RuleTables,
   found: readonly LiveChannel[],
   { group, teamId = 0, isAdmin }: Caller,
   asked: AskedModel,
 ): readonly LiveChannel[] {
   const { model } = asked;
   const bytes = (asked.form ?? asked.body)?.bytes.length ?? 0;
-  const rule = ruleFor(rules, { model, group, teamId, bytes });
+  const otherGroup = renamedGroups.otherName(group);
+  const rule = ruleFor(options.get("RouteRules"), { model, group, otherGroup, teamId, bytes });
   if (rule === undefined) return found;
   const left = allowedBy(rule, found);
   if (left.length > 0) return left;

@@ -18,7 +18,7 @@ import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { KeysTried } from "./keys-tried.ts";
-import { type AskedModel, pinned, ruled, unserved } from "./narrowed.ts";
+import { type AskedModel, pinned, type RuleTables, ruled, unserved } from "./narrowed.ts";
 import type { Queues, Ticket } from "./queues.ts";
 
 /** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
@@ -35,9 +35,8 @@ export function findCandidates(
     : pending.then(() => servingNow(ctx, caller, asked));
 }
 
-interface RouteTables {
+interface RouteTables extends RuleTables {
   readonly candidates: Pick<Candidates, "byId" | "find" | "pending">;
-  readonly options: Pick<Context["options"], "get">;
 }
 
 /** The request with the most output that a rule of its channels may ask for: what is set aside follows (requirements C35). */
@@ -50,17 +49,13 @@ export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingR
   return most === maxTokens ? incoming : { ...incoming, maxTokens: most };
 }
 
-function servingNow(
-  { candidates, options }: RouteTables,
-  caller: Caller,
-  asked: AskedModel,
-): readonly LiveChannel[] {
+function servingNow(tables: RouteTables, caller: Caller, asked: AskedModel): readonly LiveChannel[] {
+  const { candidates, options } = tables;
   const { model } = asked;
   if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
   const found = candidates.find(caller.group, model);
   if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
-  const rules = options.get("RouteRules");
-  return rules.length === 0 ? found : ruled(rules, found, caller, asked);
+  return options.get("RouteRules").length === 0 ? found : ruled(tables, found, caller, asked);
 }
 
 /** What a request may be served by. */
