@@ -4,6 +4,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
 import type { RouteChannel, RouteExplanation, RouteFormat, RouteKey, RouteVerdict } from "#contract/route.ts";
 import type { Clock } from "#server/clock.ts";
+import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
 import { charge } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
 import type { Options } from "#server/options.ts";
@@ -24,6 +25,7 @@ export interface ExplainParts {
   readonly clock: Pick<Clock, "now">;
   prices(): PriceBook;
   readonly options: Pick<Options, "get">;
+  readonly renamedGroups: Pick<RenamedGroups, "otherNames">;
 }
 
 export interface AskedRoute {
@@ -39,7 +41,8 @@ export interface AskedRoute {
 export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExplanation {
   const { group, model } = asked;
   const found = parts.candidates.find(group, model);
-  const rule = ruleFor(parts.options.get("RouteRules"), asked);
+  const groups = [group, ...parts.renamedGroups.otherNames(group)];
+  const rule = ruleFor(parts.options.get("RouteRules"), { ...asked, groups });
   const candidates = rule === undefined ? found : allowedBy(rule, found);
   const verdicts = new Map<number, readonly [RouteVerdict, number]>();
   const absent = candidates.filter((channel) => !canServe(parts, channel, asked));

@@ -5,9 +5,8 @@ import type { RouteRule } from "#contract/route-rule.ts";
 /** What the conditions are about. */
 export interface RuledCall {
   readonly model: string;
-  readonly group: string;
-  /** The group's other name, when it was renamed a moment ago. */
-  readonly otherGroup?: string | undefined;
+  /** The group by all its names: more than one when it was renamed a moment ago. */
+  readonly groups: readonly string[];
   /** The team that pays; 0 = none does. */
   readonly teamId: number;
   /** Of the request's body. */
@@ -21,9 +20,9 @@ export function ruleFor(rules: readonly RouteRule[], call: RuledCall): RouteRule
   return rules.find((rule) => isFor(rule, call));
 }
 
-function isFor(rule: RouteRule, { model, group, otherGroup = group, teamId, bytes }: RuledCall): boolean {
+function isFor(rule: RouteRule, { model, groups, teamId, bytes }: RuledCall): boolean {
   if (rule.models?.some((pattern) => isModelOf(pattern, model)) === false) return false;
-  if (rule.groups?.some((name) => name === group || name === otherGroup) === false) return false;
+  if (rule.groups?.some((name) => groups.includes(name)) === false) return false;
   if (rule.teams?.includes(teamId) === false) return false;
   if (rule.kib_over !== undefined && bytes <= rule.kib_over * KIB) return false;
   return rule.kib_up_to === undefined || bytes <= rule.kib_up_to * KIB;

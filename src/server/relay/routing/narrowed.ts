@@ -25,7 +25,7 @@ export function unserved(
 
 export interface RuleTables {
   readonly options: Pick<Options, "get">;
-  readonly renamedGroups: Pick<RenamedGroups, "otherName">;
+  readonly renamedGroups: Pick<RenamedGroups, "otherNames">;
 }
 
 /** What the operator's rules leave of the channels. Throws: LocalError with the rule's name for administrators (requirements C44). */
@@ -37,8 +37,8 @@ export function ruled(
 ): readonly LiveChannel[] {
   const { model } = asked;
   const bytes = (asked.form ?? asked.body)?.bytes.length ?? 0;
-  const otherGroup = renamedGroups.otherName(group);
-  const rule = ruleFor(options.get("RouteRules"), { model, group, otherGroup, teamId, bytes });
+  const groups = [group, ...renamedGroups.otherNames(group)];
+  const rule = ruleFor(options.get("RouteRules"), { model, groups, teamId, bytes });
   if (rule === undefined) return found;
   const left = allowedBy(rule, found);
   if (left.length > 0) return left;
