@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect } from "vitest";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
-import type { RelayResponse } from "#server/relay/http/routes.ts";
+import type { RelayResponse } from "#server/relay/http/exchange.ts";
 
 type Script = (req: IncomingMessage, res: RelayResponse) => void;
 

@@ -50,6 +50,8 @@ const LOSSES = `## 转换时的取舍
   计费、记日志；本服务按连接保留上一个响应与此前的内容（至多 4 MiB），\`previous_response_id\` 加新增内容由此补成完整请求，所以上游不必支持 WebSocket 或保存响应。
   \`generate: false\` 只返回 ID，不收费。同时只有一个响应，连接最长 55 分钟。默认开启：有的 Codex 版本收到 426 后仍反复重试，开着时一次握手便能用，每轮只上传新增内容；
   关闭“允许 Responses 使用 WebSocket”后回答 426，客户端改用 HTTP。
+- \`/v1/responses/compact\`（需开启“允许上游保存 Responses”）只发往使用 Responses 接口的渠道，按一次调用计费；压缩结果只有生成它的上游账户能读取，带有它的后续请求固定到原渠道和密钥，
+  原渠道或密钥不可用时去掉压缩结果，改走其他渠道。没有渠道支持时返回 400，\`code\` 为 \`unsupported_relay_mode\`。
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）默认明确拒绝：下一次请求可能由另一个渠道应答。开启“允许上游保存 Responses”后，\`previous_response_id\` 与 \`background\` 由生成它的渠道和密钥应答。
 `;
 

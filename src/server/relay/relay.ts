@@ -9,6 +9,7 @@ import type { Caller } from "./admission/admit.ts";
 import { faultOf, finish } from "./finish.ts";
 import { ClientResponse, InFlight } from "./http/client-response.ts";
 import { errorFormatOf, responsesStream } from "./http/error-format.ts";
+import type { RelayRequest, RelayResponse } from "./http/exchange.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
 import { pipe } from "./http/pipe.ts";
 import {
@@ -19,8 +20,6 @@ import {
   formatHeaders,
   listFormat,
   offersOf,
-  type RelayRequest,
-  type RelayResponse,
   type RelayRoute,
   type Route,
   sessionOf,
@@ -296,8 +295,10 @@ function readAsked(
   };
   if (route.kind === "task")
     return readTask({ ...route, ...outside }, body, req.headers["content-type"] ?? "");
-  const { endpoint, pathModel, isStream } = route;
-  if (route.embed === undefined) return readIncoming({ endpoint, pathModel, isStream, ...outside }, body);
+  const { endpoint, pathModel, isStream, isCompact } = route;
+  if (isCompact === true && !keepsState) throw new LocalError(localErrors.notImplemented());
+  if (route.embed === undefined)
+    return readIncoming({ endpoint, pathModel, isStream, isCompact, ...outside }, body);
   const { bytes, hints } = readEmbed(route.embed, body, pathModel ?? "");
   return readIncoming({ endpoint, pathModel, isStream, ...outside, hints }, bytes);
 }

@@ -8,8 +8,8 @@ import { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { redact } from "#server/upstream/errors/redact.ts";
 import { type ErrorFormat, errorFormats } from "./error-format.ts";
+import type { RelayRequest, RelayResponse } from "./exchange.ts";
 import { toldIn } from "./fault-language.ts";
-import type { RelayRequest, RelayResponse } from "./routes.ts";
 
 /** Response headers of upstreams that clients may see (requirements T1.3, R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);

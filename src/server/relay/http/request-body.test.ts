@@ -4,9 +4,9 @@ import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Cancellation } from "#server/upstream/cancellation.ts";
+import type { RelayRequest } from "./exchange.ts";
 import { LocalError } from "./local-errors.ts";
 import { createBodyReader, type Reader } from "./request-body.ts";
-import type { RelayRequest } from "./routes.ts";
 
 const readBody = createBodyReader(1024 * 1024);
 const gone = new Cancellation();

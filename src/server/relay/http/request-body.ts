@@ -2,8 +2,8 @@
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { Chunks } from "./chunks.ts";
 import { InFlight, type InFlightEntry } from "./client-response.ts";
+import type { RelayRequest } from "./exchange.ts";
 import { LocalError, localErrors } from "./local-errors.ts";
-import type { RelayRequest } from "./routes.ts";
 
 /** Source: requirements R04. Files come in forms. Unit: MiB. */
 const BODY_LIMIT = { form: 64, other: 32 } as const;

@@ -1,8 +1,8 @@
 // The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { identifyClient } from "#server/address.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
+import type { RelayRequest } from "./exchange.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
 export type TextEndpoint =
@@ -17,54 +17,6 @@ export type BillingPart = "subscription" | "usage";
 /** What a key may read of itself, in the form of OpenRouter, of New API, and with its limits alone. */
 export type OwnPart = "key" | "token" | "limits";
 
-/** A request to become a WebSocket: node:http's, named here so that other files need not import it. */
-export type UpgradeRequest = IncomingMessage;
-
-/** What the relay uses of a request: one of node:http, or a message on a WebSocket (realtime/bridge-call.ts). */
-export interface RelayRequest {
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: { readonly remoteAddress?: string | undefined };
-  readonly readableLength: number;
-  read(): Buffer;
-  pause(): unknown;
-  on(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
-  off(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
-}
-
-/** The connection below an answer. */
-interface AnswerSocket {
-  readonly writableCorked: number;
-  readonly writableLength: number;
-  readonly writableHighWaterMark: number;
-  write(bytes: Uint8Array): boolean;
-  resetAndDestroy(): unknown;
-}
-
-/** What the relay uses of an answer: one of node:http, or messages on a WebSocket. */
-export interface RelayResponse {
-  shouldKeepAlive: boolean;
-  readonly headersSent: boolean;
-  readonly chunkedEncoding: boolean;
-  /** null = its bytes go through it alone. */
-  readonly socket: AnswerSocket | null;
-  readonly writableEnded: boolean;
-  readonly writableFinished: boolean;
-  readonly writableLength: number;
-  readonly writableNeedDrain: boolean;
-  /** `head`: names and values in turn. */
-  writeHead(status: number, head: string[]): unknown;
-  write(bytes: Uint8Array | string): boolean;
-  end(bytes?: Uint8Array | string): unknown;
-  destroy(): unknown;
-  setTimeout(ms: number): unknown;
-  listenerCount(event: string): number;
-  on(event: "close" | "error" | "timeout", listener: () => void): unknown;
-  once(event: "close" | "drain", listener: () => void): unknown;
-  prependOnceListener(event: "finish", listener: () => void): unknown;
-}
-
 /** A request that goes to a channel. */
 export interface RelayRoute {
   readonly kind: "relay";
@@ -75,6 +27,8 @@ export interface RelayRoute {
   readonly isStream?: boolean;
   /** Embeddings in Gemini's format; undefined = in OpenAI's. */
   readonly embed?: EmbedKind;
+  /** A conversation is to be made short (vendors/responses-stored). */
+  readonly isCompact?: boolean;
 }
 
 /** How many tokens a request would be (vendors/claude-count, vendors/gemini-clients). */
@@ -139,6 +93,11 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
   ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
 );
 
+const COMPACT: RelayRoute = {
+  ...{ kind: "relay", endpoint: "responses", pathModel: undefined },
+  ...{ isStream: false, isCompact: true },
+};
+
 const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
   ["/v1/images/generations", "images"],
   ["/v1/images/edits", "image-edits"],
@@ -149,6 +108,7 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
 ]);
 
 const COUNT = "/v1/messages/count_tokens";
+const COMPACT_PATH = `${RESPONSES}/compact`;
 export const REALTIME = "/v1/realtime";
 
 /** Source: requirements W8.1, T3.1; of Responses all that needs state at an upstream (vendors/responses-stored). */
@@ -196,8 +156,7 @@ const STORED = /^\/v1\/responses\/([^/]+)(?:\/(input_items|cancel))?$/;
 /** undefined = there is no such call. */
 function storedRoute(method: string, path: string): StoredRoute | undefined {
   const [, id, part] = STORED.exec(path) ?? [];
-  // A call of its own, which needs no id.
-  if (id === undefined || id === "compact") return undefined;
+  if (id === undefined) return undefined;
   const verb = STORED_VERBS.get(`${method} ${part ?? ""}`);
   return verb && { kind: "stored", verb, id: decode(id) };
 }
@@ -231,6 +190,7 @@ function postRoute(path: string): Route | undefined {
   if (relayed !== undefined) return relayed;
   const task = TASKS.get(path);
   if (task !== undefined) return { kind: "task", endpoint: task, pathModel: undefined };
+  if (path === COMPACT_PATH) return COMPACT;
   if (path === COUNT) return { kind: "count", endpoint: "messages", pathModel: undefined };
   const [, model, action] = GEMINI.exec(path) ?? [];
   if (model !== undefined) return geminiRoute(decode(model), action);

@@ -1,7 +1,7 @@
 // One call on a socket of Responses, in the shape of a request and an answer of node:http: so it takes the very path of a call by HTTP, and
 // its events, or its error, leave as messages (vendors/responses-socket).
 import { Readable, Writable } from "node:stream";
-import type { RelayRequest, RelayResponse, UpgradeRequest } from "#server/relay/http/routes.ts";
+import type { RelayRequest, RelayResponse, UpgradeRequest } from "#server/relay/http/exchange.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { dataText, SseReader } from "#server/upstream/hub/sse.ts";
 import { asObject, readJson } from "#server/upstream/json/values.ts";

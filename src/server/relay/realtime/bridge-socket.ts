@@ -2,8 +2,8 @@
 // time. What a client sends wrong is answered with an error and closes nothing (requirements C61).
 import type { WebSocket } from "ws";
 import { faultOf } from "#server/relay/finish.ts";
+import type { UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
-import type { UpgradeRequest } from "#server/relay/http/routes.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { asList, asObject, readJson } from "#server/upstream/json/values.ts";

@@ -3,8 +3,9 @@
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { faultOf } from "#server/relay/finish.ts";
+import type { UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { toldIn } from "#server/relay/http/fault-language.ts";
-import { addressOf, offersOf, splitUrl, type UpgradeRequest } from "#server/relay/http/routes.ts";
+import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
 import { refuseUpgrade } from "#server/relay/http/upgrade.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { Calls } from "./bridge-call.ts";

@@ -9,14 +9,9 @@ import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import { realtimeError } from "#server/relay/http/error-format.ts";
+import type { RelayRequest, UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import {
-  addressOf,
-  offersOf,
-  type RelayRequest,
-  splitUrl,
-  type UpgradeRequest,
-} from "#server/relay/http/routes.ts";
+import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
 import { countAgainst, faultLabel, report } from "#server/relay/routing/failed-calls.ts";
 import { eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";

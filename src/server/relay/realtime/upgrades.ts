@@ -1,7 +1,8 @@
 // Upgrades to WebSocket: who takes which. The bridge of Responses is loaded when the first client asks for it.
 import type { Duplex } from "node:stream";
+import type { UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
-import { plainPath, REALTIME, RESPONSES, splitUrl, type UpgradeRequest } from "#server/relay/http/routes.ts";
+import { plainPath, REALTIME, RESPONSES, splitUrl } from "#server/relay/http/routes.ts";
 import { refuseUpgrade } from "#server/relay/http/upgrade.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";

@@ -245,6 +245,7 @@ function callOf(
     cancellation,
     isStored: incoming.state?.isStored === true,
     isPinned: incoming.pinned !== undefined,
+    isCompact: incoming.state?.isCompact === true,
   };
 }
 

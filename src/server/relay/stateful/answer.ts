@@ -4,14 +4,9 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import {
-  type Asked,
-  addressOf,
-  offersOf,
-  type RelayRequest,
-  type StoredRoute,
-} from "#server/relay/http/routes.ts";
+import { type Asked, addressOf, offersOf, type StoredRoute } from "#server/relay/http/routes.ts";
 import type { Services } from "#server/relay/services.ts";
 import {
   deleteStoredResponse,

@@ -27,9 +27,17 @@ export async function keepResponse({ db, clock }: Parts, made: Made, object: unk
   const response = asObject(object);
   const id = response?.["id"];
   if (response?.["store"] !== true || typeof id !== "string" || id === "" || id.length > LONGEST_ID) return;
-  const { caller, channel, model } = made;
+  await noteMade({ db, clock }, made, id);
+}
+
+/** Notes who made something that an upstream keeps, or that it alone can read. */
+export async function noteMade(
+  { db, clock }: Parts,
+  { caller, channel, model }: Made,
+  response_id: string,
+): Promise<void> {
   await insertStoredResponse(db, {
-    response_id: id,
+    response_id,
     user_id: caller.userId,
     payer_id: caller.payerId,
     channel_id: channel.id,

@@ -8,6 +8,7 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
 import type { Services } from "#server/relay/services.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { listSealedKeys } from "#server/store/channel-keys.ts";
 import { findStoredResponse, type StoredResponse } from "#server/store/stored-responses.ts";
 
@@ -19,19 +20,39 @@ export interface Pinned {
   readonly channel: LiveChannel;
 }
 
+/** What a request goes by from now on. */
+export interface Directed {
+  readonly caller: Caller;
+  readonly incoming: IncomingRequest;
+}
+
+interface Kept {
+  /** Of a response, or of what was made short. */
+  readonly id: string;
+  readonly model: string;
+}
+
 /** Where a call that names a previous response goes. Throws: LocalError 400. */
-export async function pinTo(
+export async function pinTo(services: Services, caller: Caller, { id, model }: Kept): Promise<Pinned> {
+  const pinned = await makerOf(services, caller, { id, model });
+  if (pinned === undefined || pinned === "gone")
+    throw new LocalError(localErrors.previousResponseUnknown(id));
+  return pinned;
+}
+
+/** Who made what an upstream keeps; `gone` = it cannot be called, undefined = we do not know. */
+export async function makerOf(
   services: Services,
   caller: Caller,
-  { id, model }: { readonly id: string; readonly model: string },
-): Promise<Pinned> {
+  { id, model }: Kept,
+): Promise<Pinned | "gone" | undefined> {
   const { ctx } = services;
   const row = await findStoredResponse(ctx.db, caller, { id, now: ctx.clock.seconds() });
+  if (row === undefined) return undefined;
   await ctx.candidates.pending;
-  const member = row && membersOf(caller).find((one) => serves(services, one, row.channel_id, model));
-  const channel = row && (await freeChannel(services, row, model));
-  if (member === undefined || channel === undefined)
-    throw new LocalError(localErrors.previousResponseUnknown(id));
+  const member = membersOf(caller).find((one) => serves(services, one, row.channel_id, model));
+  const channel = await freeChannel(services, row, model);
+  if (member === undefined || channel === undefined) return "gone";
   // As with a channel that an administrator names, there is no other.
   return { caller: { ...member, fallbacks: [], pin: String(channel.id) }, channel };
 }

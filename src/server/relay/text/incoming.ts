@@ -107,6 +107,8 @@ export interface Outside {
   readonly hints?: JsonRecord | undefined;
   /** Upstreams may keep responses. */
   readonly keepsState?: boolean;
+  /** A conversation is to be made short. */
+  readonly isCompact?: boolean | undefined;
 }
 
 /** Reads a request. Throws: LocalError with status 400. */
@@ -126,8 +128,8 @@ export function readIncoming(
   const named = namedModel(outside, body);
   const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new LocalError(localErrors.fieldMissing("model"));
-  checkSubstance(endpoint, body);
   const state = stateIn(outside, body);
+  checkSubstance(endpoint, body, state);
   const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
@@ -150,12 +152,12 @@ export function readIncoming(
 
 /** What a request asks its upstream to keep, where that may be; else it is refused. Throws: LocalError. */
 function stateIn(
-  { endpoint, keepsState }: Outside & { readonly endpoint: TextEndpoint },
+  { endpoint, keepsState, isCompact = false }: Outside & { readonly endpoint: TextEndpoint },
   { bytes, object }: ClientBody,
 ): StateAsked | undefined {
   if (!KEEPS_STATE.has(endpoint)) return undefined;
   const said = (name: string) => readMember(bytes, object, name);
-  if (endpoint === "responses" && keepsState === true) return stateAsked(said);
+  if (endpoint === "responses" && keepsState === true) return stateAsked(said, isCompact);
   refuseState(endpoint, said);
   return undefined;
 }
@@ -321,7 +323,13 @@ const LETTER_N = 0x6e;
 const OPEN_BRACKET = 0x5b;
 
 /** Refuses a call without anything to answer; the upstream checks the rest. */
-function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
+function checkSubstance(
+  endpoint: TextEndpoint,
+  { bytes, object }: ClientBody,
+  state: StateAsked | undefined,
+): void {
+  // What is made short may be at its upstream.
+  if (state?.isCompact === true && state.previous !== "") return;
   const name = SUBSTANCE[endpoint];
   const member = findMember(object, name);
   const first = member === undefined ? LETTER_N : bytes[member.valueStart];

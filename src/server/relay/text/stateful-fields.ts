@@ -22,10 +22,12 @@ export interface StateAsked {
   readonly isBackground: boolean;
   /** OpenAI keeps what it is not told to forget. */
   readonly isStored: boolean;
+  /** A conversation is to be made short: only the wire of Responses can. */
+  readonly isCompact: boolean;
 }
 
 /** Reads it, where upstreams may keep responses. Throws: LocalError with status 400. */
-export function stateAsked(read: (name: string) => unknown): StateAsked {
+export function stateAsked(read: (name: string) => unknown, isCompact: boolean): StateAsked {
   const [previous, isBackground, store, isStream] = [
     read("previous_response_id") ?? "",
     read("background") ?? false,
@@ -39,6 +41,7 @@ export function stateAsked(read: (name: string) => unknown): StateAsked {
   if (typeof isBackground !== "boolean") throw new LocalError(localErrors.fieldInvalid("background"));
   // What nobody keeps cannot be asked for later; its events are kept by none of our calls.
   if (isBackground && !store) throw new LocalError(localErrors.fieldInvalid("store"));
+  if (isBackground && isCompact) throw new LocalError(localErrors.fieldInvalid("background"));
   if (isBackground && isStream !== false) throw new LocalError(localErrors.fieldInvalid("stream"));
-  return { previous, isBackground, isStored: store };
+  return { previous, isBackground, isStored: store, isCompact };
 }

@@ -4,14 +4,9 @@
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import {
-  type Asked,
-  addressOf,
-  offersOf,
-  type RelayRequest,
-  type VideoRoute,
-} from "#server/relay/http/routes.ts";
+import { type Asked, addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
 import { faultLabel } from "#server/relay/routing/failed-calls.ts";
 import { newRequestState } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";

@@ -16,7 +16,7 @@ import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
 import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
 import { priceFields, withoutFields } from "./body.ts";
 import type { Call, CallTimes, Outcome, Plan, Prepared, PrepareTools, Result } from "./call.ts";
-import { beyond, forgetAbsence, noteAbsence, type OptionText, planCall } from "./plan.ts";
+import { beyond, forgetAbsence, noteAbsence, type OptionText, planCall, unsupported } from "./plan.ts";
 import { Receiver } from "./receive.ts";
 
 /** Time limits of a call. Unit: ms; 0 = none. */
@@ -55,6 +55,7 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
   const result = perform(tools, call, plan);
   const { beside } = plan;
+  if (asked.isCompact === true) return result.then((made) => (isAbsence(made) ? unsupported() : made));
   return beside === undefined || asked.isPinned === true
     ? result
     : result.then((first) => elseItsOwn(tools, asked, beside, first));
@@ -67,13 +68,18 @@ async function elseItsOwn(
   beside: EndpointName,
   first: Result,
 ): Promise<Result> {
-  if (first.kind !== "fault" || !isPathAbsent(first)) return first;
+  if (!isAbsence(first)) return first;
   const { target, trace } = asked;
   noteAbsence(target, beside);
   trace.firstByteMs = 0;
   const second = await attempt(tools, asked);
-  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, beside);
+  if (isAbsence(second)) forgetAbsence(target, beside);
   return second;
+}
+
+/** Whether the upstream has no such path. */
+function isAbsence(result: Result): boolean {
+  return result.kind === "fault" && isPathAbsent(result);
 }
 
 function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {

@@ -101,6 +101,8 @@ export interface Call {
   readonly isStored?: boolean;
   /** The upstream has what the input refers to. */
   readonly isPinned?: boolean;
+  /** A Responses conversation is to be made short: a path of its own, which no other format has. */
+  readonly isCompact?: boolean;
 }
 
 /** Everything that is the same for each call of a channel, an endpoint and a model. */

@@ -42,6 +42,8 @@ interface PlanKey {
   readonly isBeyondResponses?: boolean;
   /** It goes on from what the upstream has: no other format can. */
   readonly isPinned?: boolean;
+  /** It goes to the path by which conversations are made short. */
+  readonly isCompact?: boolean;
 }
 
 /** The value of an option that a row's header is filled from. */
@@ -76,9 +78,9 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
   }
   const absent = absences.get(owner);
   const isWithout = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
-  const isAbsent = isWithout && key.isPinned !== true;
+  const isAbsent = isWithout && key.isPinned !== true && key.isCompact !== true;
   const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
-  const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}`;
+  const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}${key.isCompact === true ? "c" : ""}`;
   const usual = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
   const name = target.base === undefined ? usual : `${target.keyId} ${usual}`;
   let plan = known.get(name);
@@ -96,19 +98,15 @@ function makePlan(
   optionText: OptionText,
 ): Plan | RelayFault {
   const { key } = channel;
-  const { endpoint, isStream, isAbsent } = planKey;
+  const { endpoint, isStream, isCompact = false } = planKey;
   const { wire, beside } = wireFor(channel, planKey);
   const { model, effort } = splitEffort(wire.quirks, modelOn(wire, planKey.model));
   const dialect = dialects[wire.dialect];
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
-  const usual = wayOf(endpoint, wire, dialect);
-  const isForeign = usual === nativeWay && isGeneration(endpoint) && endpoint !== dialect.native;
-  const way = isForeign && isAbsent ? translateWay : usual;
-  if (way === undefined) {
-    const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
-    return { ...fault, retry: true };
-  }
+  const isForeign = isGeneration(endpoint) && endpoint !== dialect.native;
+  const way = wayFor(planKey, wire, dialect, isForeign);
+  if (way === undefined) return unsupported();
   const signer = signerFor(wire.signer, way.asks ?? endpoint);
   const target = targetOf(channel, planKey, { wire, model, signer });
   const at = { endpoint, wire, dialect, target };
@@ -122,6 +120,7 @@ function makePlan(
     );
   }
   const url = new URL(address);
+  url.pathname += isCompact ? "/compact" : "";
   const signed = signer.kind === "fixed" ? signer.sign(key).headers : [];
   return {
     kind: "plan",
@@ -145,6 +144,11 @@ function makePlan(
       .filter((secret) => secret.length >= 8)
       .map(canaryOf),
   };
+}
+
+/** Another channel may be able to. */
+export function unsupported(): RelayFault {
+  return { ...localFault(400, "unsupported_relay_mode", "该渠道不支持此接口"), retry: true };
 }
 
 function wireFor(
@@ -182,6 +186,18 @@ function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect
   if (endpoint === "speech" || endpoint === "transcription" || endpoint === "translation") return "*/*";
   if (!isStream) return "application/json";
   return frames === "aws" ? "application/vnd.amazon.eventstream" : "text/event-stream";
+}
+
+/** undefined = this upstream cannot serve such calls. */
+function wayFor(
+  { endpoint, isCompact, isAbsent }: PlanKey & { readonly isAbsent: boolean },
+  wire: Wire,
+  dialect: Dialect,
+  isForeign: boolean,
+): Way | undefined {
+  const usual = wayOf(endpoint, wire, dialect);
+  if (isCompact === true) return usual === nativeWay ? usual : undefined;
+  return usual === nativeWay && isForeign && isAbsent ? translateWay : usual;
 }
 
 /** undefined = this upstream cannot serve the endpoint. */
@@ -233,7 +249,7 @@ interface Wish {
   readonly effort: Effort | undefined;
 }
 
-type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream" | "isPinned">;
+type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream" | "isPinned" | "isCompact">;
 
 const BEYOND_CHAT = { isBeyondChat: true } as const;
 const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
@@ -243,7 +259,7 @@ const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
  * Chat tools together with reasoning, and the effort `max`; other vendors' Responses refuse tools that their chat takes as functions.
  */
 export function beyond(asked: Asked): typeof BEYOND_CHAT | typeof BEYOND_RESPONSES | undefined {
-  if (asked.isPinned === true) return undefined;
+  if (asked.isPinned === true || asked.isCompact === true) return undefined;
   if (asked.endpoint === "responses") return isBeyondResponses(asked) ? BEYOND_RESPONSES : undefined;
   return isBeyondChat(asked) ? BEYOND_CHAT : undefined;
 }

@@ -150,7 +150,8 @@ export const responsesNative: NativeFormat = {
     const type = event["type"];
     // Documented as flat members; OpenAI sends the error as a nested object.
     if (type === "error") return { error: errorOf(asObject(event["error"]) ?? event) };
-    const response = asObject(event["response"]) ?? (event["object"] === "response" ? event : undefined);
+    const isWhole = event["object"] === "response" || event["object"] === "response.compaction";
+    const response = asObject(event["response"]) ?? (isWhole ? event : undefined);
     if (response === undefined) {
       const error = asObject(event["error"]);
       return error === undefined ? {} : { error: errorOf(error) };

@@ -92,7 +92,7 @@ function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat
 function editResponses(call: Call, effort: Plan["effort"], set: Map<string, string>): void {
   const { body } = call;
   // A response stored at one upstream cannot be found through another channel (vendors/responses-stored).
-  if (call.isStored !== true) set.set("store", "false");
+  if (call.isStored !== true && call.isCompact !== true) set.set("store", "false");
   const input = call.isPinned === true ? undefined : inputWithoutThoughts(body, isUnreadable);
   if (input !== undefined) set.set("input", input);
   const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
