@@ -32,10 +32,18 @@ const RouteRule = z
   .refine(({ only, avoid }) => (only === undefined) !== (avoid === undefined), "规则须有 only 或 avoid 之一");
 export type RouteRule = z.output<typeof RouteRule>;
 
-const RouteRules = z
+export const RouteRules = z
   .array(RouteRule)
   .max(MOST_ROUTE_RULES, `最多 ${MOST_ROUTE_RULES} 条规则`)
   .refine((rules) => new Set(rules.map(({ name }) => name)).size === rules.length, "规则的名称不能重复");
+
+/** The channels that a rule leaves. */
+export function allowedBy<C extends { readonly id: number }>(
+  { only, avoid }: Pick<RouteRule, "only" | "avoid">,
+  channels: readonly C[],
+): readonly C[] {
+  return channels.filter(({ id }) => only?.includes(id) !== false && avoid?.includes(id) !== true);
+}
 
 function readJson(text: string): unknown {
   try {

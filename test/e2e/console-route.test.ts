@@ -1,7 +1,15 @@
 // Why a call went where it went, from its entry in the log to the page that says it (requirements C47), and a rule that leaves no channel (C44).
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import {
+  chatReply,
+  chunk,
+  createFakeUpstream,
+  DONE,
+  type FakeUpstream,
+  json,
+  sse,
+} from "#test/emulators/fake-upstream.ts";
 import { screenshots } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
@@ -12,32 +20,7 @@ let upstream: FakeUpstream;
 beforeAll(async () => {
   world = await openConsoleWorld();
   upstream = await createFakeUpstream();
-}, 180_000);
-
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
-
-async function ask(): Promise<number> {
-  const answer = await fetch(`${world.server.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }),
-  });
-  await answer.text();
-  return answer.status;
-}
-
-/** Opens the newest entry of the log. */
-async function openFirst(page: Page): Promise<void> {
-  await page.getByRole("row").getByText("gpt-4o-mini").first().click();
-  await page.getByRole("dialog", { name: "明细" }).waitFor();
-}
-
-it("is told from the log, with what failed before and what was not needed", async () => {
   const { url } = world.server;
-  await world.setOption("RetryTimes", "3");
   const draft = { type: 8, base_url: upstream.url, models: "gpt-4o-mini", group: "default" };
   await manage(url, "POST", "/api/channel/", {
     ...draft,
@@ -52,6 +35,31 @@ it("is told from the log, with what failed before and what was not needed", asyn
     priority: 5,
   });
   await manage(url, "POST", "/api/channel/", { ...draft, name: "兜底", key: "sk-canary-c-0123456789" });
+}, 180_000);
+
+afterAll(async () => {
+  await world?.close();
+  await upstream?.close();
+});
+
+async function ask(more: object = {}): Promise<number> {
+  const answer = await fetch(`${world.server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }], ...more }),
+  });
+  await answer.text();
+  return answer.status;
+}
+
+/** Opens the newest entry of the log. */
+async function openFirst(page: Page): Promise<void> {
+  await page.getByRole("row").getByText("gpt-4o-mini").first().click();
+  await page.getByRole("dialog", { name: "明细" }).waitFor();
+}
+
+it("is told from the log, with what failed before and what was not needed", async () => {
+  await world.setOption("RetryTimes", "3");
   upstream.script((res, asked) =>
     String(asked.headers.authorization).includes("canary-a")
       ? json({ error: { message: "overloaded" } }, 500)(res, asked)
@@ -76,6 +84,101 @@ it("is told from the log, with what failed before and what was not needed", asyn
   await page.getByRole("link", { name: "为什么没有渠道" }).click();
   await table.getByText("规则排除").first().waitFor();
   await screenshots(page, "route-none");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it("rules are filled in, put in order and told what they exclude; the JSON is the same", {
+  timeout: 120_000,
+}, async () => {
+  const { url } = world.server;
+  await world.setOption("RouteRules", '[{"name":"夜间规则","groups":["vip"],"only":[1]}]');
+  const stored = async () => {
+    const options = (await manage(url, "GET", "/api/option/")) as { key: string; value: string }[];
+    return JSON.parse(options.find(({ key }) => key === "RouteRules")?.value ?? "");
+  };
+  const { page, context, complaints } = await world.visit("root");
+  await page.goto("/channel/route");
+  await page.getByRole("link", { name: "路由规则" }).click();
+  await page.getByRole("heading", { name: "第 1 条：夜间规则" }).waitFor();
+  await page.getByText("没有启用的渠道符合这些模型和分组。").waitFor();
+  await page.getByRole("button", { name: "添加规则" }).click();
+  const card = page.locator("section", { has: page.getByRole("heading", { name: /^第 2 条/ }) });
+  await card.getByRole("button", { name: "第 2 条上移" }).waitFor();
+  await page.getByRole("button", { name: "保存规则" }).click();
+  await card.getByText("规则须有名称").waitFor();
+  await card.getByText("渠道列表不能为空").waitFor();
+  await card.getByLabel("名称").fill("长文本");
+  await card.getByLabel("模型").fill("gpt-4*");
+  await card.getByLabel("模型").press("Enter");
+  await card.getByLabel("请求体大于（KiB）").fill("200");
+  await card.getByLabel("渠道", { exact: true }).fill("备用");
+  await page.getByTitle("#2 备用").click();
+  await page.keyboard.press("Escape");
+  await card.getByText("符合条件的 3 个启用渠道中排除 2 个：#1 主力、#3 兜底。").waitFor();
+  await screenshots(page, "route-rules");
+  await page.getByRole("button", { name: "第 2 条上移" }).click();
+  await page.getByRole("heading", { name: "第 1 条：长文本" }).waitFor();
+  await page.getByRole("button", { name: "保存规则" }).click();
+  await page.getByText("路由规则已保存！").waitFor();
+  const long = { name: "长文本", models: ["gpt-4*"], kib_over: 200, only: [2] };
+  const night = { name: "夜间规则", groups: ["vip"], only: [1] };
+  expect(await stored()).toEqual([long, night]);
+  await page.getByText("JSON", { exact: true }).click();
+  const text = page.getByRole("textbox", { name: "规则" });
+  expect(JSON.parse(await text.inputValue())).toEqual([long, night]);
+  await text.fill("[{");
+  await page.getByText("表单", { exact: true }).click();
+  await page.getByText("路由规则：格式有误").waitFor();
+  await text.fill(JSON.stringify([{ name: "全部", avoid: [1, 2, 3] }, night]));
+  await screenshots(page, "route-rules-json");
+  await page.getByText("表单", { exact: true }).click();
+  await page.getByText("符合条件的 3 个启用渠道一个也不剩，符合的请求会返回 503。").waitFor();
+  await page.getByText("用不到：前面的规则“全部”适用于所有请求。").waitFor();
+  await screenshots(page, "route-rules-none");
+  await page.getByRole("button", { name: "删除第 1 条" }).click();
+  await page.getByRole("button", { name: "保存规则" }).click();
+  await expect.poll(stored).toEqual([night]);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it("a call that was overtaken by another one beside it is told in the log", {
+  timeout: 120_000,
+}, async () => {
+  await world.setOption("RouteRules", "[]");
+  await world.setOption("HedgeStreamsEnabled", "true");
+  let calls = 0;
+  const stream = sse(chunk({ content: "hi" }), chunk({}, "stop"), DONE);
+  upstream.script((res, asked) => {
+    calls += 1;
+    const waitMs = String(asked.headers.authorization).includes("canary-a") && calls % 7 === 0 ? 300 : 0;
+    setTimeout(() => void stream(res, asked), waitMs);
+  });
+  const { url } = world.server;
+  const overtaken = async () => {
+    const list = (await manage(url, "GET", "/api/log/?type=2&p=0&size=100")) as {
+      trail: { channel: number; error: string }[];
+    }[];
+    return list.some(({ trail: [one] }) => one?.channel === 1 && one.error === "overtaken");
+  };
+  for (let call = 0; call < 500 && !(await overtaken()); call += 1)
+    expect(await ask({ stream: true })).toBe(200);
+  const { page, context, complaints } = await world.visit("root");
+  await page.goto("/log?type=2");
+  await page.getByText("#1 → #2 备用").first().click();
+  const details = page.getByRole("dialog", { name: "明细" });
+  await details.getByText("比同时请求的渠道慢，已中断，上游可能仍收提示的费用").waitFor();
+  await details.getByText("$0.000001").waitFor();
+  await screenshots(page, "log-overtaken");
+  await page.getByRole("link", { name: "为什么是这个渠道" }).click();
+  const table = page.getByRole("group", { name: "分组 default 的候选渠道" });
+  await table.getByText("比同时请求的渠道慢").waitFor();
+  await screenshots(page, "route-overtaken");
+  await page.goto("/setting?tab=operation");
+  const option = page.getByText("流式请求首字过慢时同时请求另一渠道").first();
+  await option.scrollIntoViewIfNeeded();
+  await screenshots(page, "setting-hedge");
   expect(complaints).toEqual([]);
   await context.close();
 });

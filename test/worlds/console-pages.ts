@@ -70,6 +70,7 @@ export const adminPages: readonly string[] = [
   "/channel/keys/2",
   "/channel/models/1",
   "/channel/route?token_id=1&model=gpt-4o-mini",
+  "/channel/rules",
   "/team?tab=all",
   "/limit",
   "/limit/add",

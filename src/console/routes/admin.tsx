@@ -20,6 +20,7 @@ const loadPriceUpdate = async () => (await import("#console/pages/price/list-upd
 const loadRatios = async () => (await import("#console/pages/setting/ratios.tsx")).RatiosPage;
 const loadKeys = async () => (await import("#console/pages/channel/keys.tsx")).ChannelKeysPage;
 const loadModels = async () => (await import("#console/pages/channel/models.tsx")).ChannelModelsPage;
+const loadRules = async () => (await import("#console/pages/channel/rules.tsx")).RouteRulesPage;
 const loadRoute = async () => (await import("#console/pages/channel/route.tsx")).RouteExplainPage;
 
 /** Pages inside the shell, for administrators. */
@@ -35,6 +36,7 @@ export const adminPages: readonly PageRow[] = [
   { ...OF_CHANNEL, path: "/channel/keys/:channel", title: "渠道密钥", load: loadKeys },
   { ...OF_CHANNEL, path: "/channel/models/:channel", title: "上游模型", load: loadModels },
   { ...OF_CHANNEL, path: "/channel/route", title: "路由解释", load: loadRoute },
+  { ...OF_CHANNEL, path: "/channel/rules", permission: "option.write", title: "路由规则", load: loadRules },
   ...formPages(
     { add: "添加新的渠道", edit: "编辑渠道" },
     {

@@ -3,6 +3,7 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import { NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
 import type { RouteChannel, RouteExplanation, RouteFormat, RouteKey, RouteVerdict } from "#contract/route.ts";
+import { allowedBy } from "#contract/route-rule.ts";
 import type { Clock } from "#server/clock.ts";
 import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
 import { charge } from "#server/money/price.ts";
@@ -15,7 +16,7 @@ import { choose } from "./choice.ts";
 import { outsideOf } from "./decision.ts";
 import type { Health } from "./health.ts";
 import type { LiveChannel } from "./live-channel.ts";
-import { allowedBy, ruleFor } from "./route-rules.ts";
+import { ruleFor } from "./route-rules.ts";
 import { costOf, createStrategy, strategyOf } from "./strategy.ts";
 
 export interface ExplainParts {

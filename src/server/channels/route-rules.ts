@@ -27,11 +27,3 @@ function isFor(rule: RouteRule, { model, groups, teamId, bytes }: RuledCall): bo
   if (rule.kib_over !== undefined && bytes <= rule.kib_over * KIB) return false;
   return rule.kib_up_to === undefined || bytes <= rule.kib_up_to * KIB;
 }
-
-/** The channels that a rule leaves. */
-export function allowedBy<C extends { readonly id: number }>(
-  { only, avoid }: RouteRule,
-  channels: readonly C[],
-): readonly C[] {
-  return channels.filter(({ id }) => only?.includes(id) !== false && avoid?.includes(id) !== true);
-}

@@ -4,10 +4,12 @@ import { Button, Form, Select } from "antd";
 import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatTime } from "#console/base/format.ts";
+import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -290,10 +292,12 @@ export function RouteExplainPage() {
   const [params, setParams] = useSearchParams();
   const asked = askedIn(params);
   const log = Number(params.get("log") ?? 0);
+  const mayWrite = useMay("option.write");
   return (
     <Page
       title="路由解释"
       lead="请求会走哪个渠道、为什么；不走其他渠道又是为什么。判断与转发用的是同一段程序。"
+      extra={mayWrite ? <LinkButton to="/channel/rules">路由规则</LinkButton> : undefined}
     >
       {log > 0 ? <Decision id={log} /> : null}
       <AskForm key={params.toString()} asked={asked} onAsk={(next) => setParams(paramsOf(next))} />

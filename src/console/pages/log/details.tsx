@@ -8,7 +8,7 @@ import { NARROW, useMedia } from "#console/base/media.ts";
 import { useUser } from "#console/base/session.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { type Fact, Facts } from "#console/ui/facts.tsx";
-import { type LogEntry, LogType } from "#contract/log.ts";
+import { type FailedChannel, type LogEntry, LogType } from "#contract/log.ts";
 import { Charge, LogKind } from "./columns.tsx";
 import { channelLabel, failureIn, failureText } from "./failure.ts";
 
@@ -59,6 +59,16 @@ function failureFacts(entry: LogEntry): Fact[] {
   ];
 }
 
+/** The upstream's words; of a call that was given up what it may cost. */
+function Said({ failed: { error, said } }: { readonly failed: FailedChannel }) {
+  if (said === "") return null;
+  return error === "overtaken" ? (
+    <span className="tg-muted tg-number">{said}</span>
+  ) : (
+    <q className="tg-log-said">{said}</q>
+  );
+}
+
 /** Every channel that was called, in order; the last one answered, unless the call failed. */
 function Attempts({ entry }: { readonly entry: LogEntry }) {
   if (entry.trail.length === 0) return channelLabel(entry);
@@ -68,7 +78,7 @@ function Attempts({ entry }: { readonly entry: LogEntry }) {
         <li key={failed.channel}>
           <span>{channelLabel(failed)}</span>
           <span className="tg-log-failure">{failureText(failed.error)}</span>
-          {failed.said === "" ? null : <q className="tg-log-said">{failed.said}</q>}
+          <Said failed={failed} />
         </li>
       ))}
       {entry.type === LogType.error ? null : (

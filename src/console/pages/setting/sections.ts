@@ -184,7 +184,7 @@ const operation: readonly Section[] = [
       HedgeStreamsEnabled:
         "超过该模型 95% 的请求所需的首字时间仍无输出时，再请求下一个渠道，先输出者为准，另一个立即中断。用户只付一次；被中断的上游可能仍收提示的费用，因此最多用于 2% 的流式请求。",
       RouteRules:
-        '按顺序取第一条符合的规则，条件可写 models、groups、teams（团队 ID）、kib_over、kib_up_to（请求体 KiB），结果为 only 或 avoid（渠道 ID），例如 [{"name": "长文本", "models": ["claude-*"], "kib_over": 200, "only": [3, 7]}]。',
+        '在“渠道 → 路由解释 → 路由规则”里逐项填写，或在这里编辑 JSON。按顺序取第一条符合的规则，条件可写 models、groups、teams（团队 ID）、kib_over、kib_up_to（请求体 KiB），结果为 only 或 avoid（渠道 ID），例如 [{"name": "长文本", "models": ["claude-*"], "kib_over": 200, "only": [3, 7]}]。',
       DisplayInCurrencyEnabled: "关闭后控制台显示额度点数而不是美元。",
       DisplayTokenStatEnabled: "开启后客户端查到的是令牌的额度，不是账户的。",
       ApproximateTokenEnabled: "用字符数估算，省去分词的计算，预扣会不太准。",

@@ -1,8 +1,9 @@
 // What is left of the channels of a group and model: those that the operator's rules allow (requirements C44), or the one that an administrator
 // named; and what a caller is told when none is.
 import { ChannelStatus } from "#contract/channel.ts";
+import { allowedBy } from "#contract/route-rule.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import { allowedBy, ruleFor } from "#server/channels/route-rules.ts";
+import { ruleFor } from "#server/channels/route-rules.ts";
 import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
 import type { Options } from "#server/options.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
