@@ -22,6 +22,7 @@ import type { LimitRow } from "#server/store/limits.ts";
 import { findTokenByOldKey, noteOldKey } from "#server/store/old-keys.ts";
 import { findTokenByKey, type TokenWithOwner } from "#server/store/tokens.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import { SharedReads } from "./shared-reads.ts";
 
 export interface Caller {
   readonly tokenId: number;
@@ -124,6 +125,12 @@ function createKnown({ coord, options }: Pick<AuthenticatorServices, "coord" | "
   return {
     entries,
     changes: () => changes,
+    /** `seenChanges` = the changes that were known when it was read. */
+    remember(offer: string, entry: Entry, seenChanges: number) {
+      if (seenChanges !== changes || offer.length > MAX_OFFER) return;
+      entries.set(offer, entry);
+      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
+    },
     close() {
       for (const stop of stops) stop();
     },
@@ -135,35 +142,39 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
   const known = createKnown(services);
   const { entries } = known;
   const unknownKeys = createLocalLimit(LIMITS.unknownKey, clock);
+  const reads = new SharedReads<Entry | RelayFault | undefined>(known.changes);
 
-  async function look(offer: string, address: string): Promise<Entry | RelayFault> {
+  /** What the rows say of an offer; undefined = the key is nobody's. Remembered, unless something changed meanwhile. */
+  async function read(offer: string): Promise<Entry | RelayFault | undefined> {
     const { key, pin } = parseCredential(offer);
-    if (key === "") return localErrors.keyMissing();
-    const waitMs = unknownKeys.waitMs(address);
-    if (waitMs > 0) return localErrors.tooMany(waitMs);
     const seenChanges = known.changes();
     const found = await ownerOf(services, key);
-    if (found === undefined) {
-      unknownKeys.take(address);
-      return localErrors.keyInvalid();
-    }
-    const { row } = found;
-    const fault = judge(row, clock.seconds());
+    if (found === undefined) return undefined;
+    const fault = judge(found.row, clock.seconds());
     if (fault !== undefined) return fault;
     const entry = await readEntry(services, found, pin);
     if (entry === undefined) return localErrors.groupsWithdrawn();
-    if (seenChanges === known.changes()) remember(offer, entry);
+    known.remember(offer, entry, seenChanges);
     return entry;
   }
 
-  function remember(offer: string, entry: Entry): void {
-    if (offer.length > MAX_OFFER) return;
-    entries.set(offer, entry);
-    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
+  /** `how`: whether a read that runs already will do. */
+  async function look(offer: string, address: string, how: "join" | "after"): Promise<Entry | RelayFault> {
+    if (parseCredential(offer).key === "") return localErrors.keyMissing();
+    const waitMs = unknownKeys.waitMs(address);
+    if (waitMs > 0) return localErrors.tooMany(waitMs);
+    const found = await reads[how](offer, () => read(offer));
+    if (found !== undefined) return found;
+    unknownKeys.take(address);
+    return localErrors.keyInvalid();
   }
 
-  async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
-    const entry = await look(offer, address);
+  async function tryOffer(
+    offer: string,
+    address: string,
+    how: "join" | "after" = "join",
+  ): Promise<Caller | RelayFault> {
+    const entry = await look(offer, address, how);
     return "kind" in entry ? entry : judgeEntry(services, entry, address);
   }
 
@@ -198,7 +209,7 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
     async explain(offers, address) {
       for (const offer of offers) entries.delete(offer);
       const [first = ""] = offers;
-      const found = await tryOffer(first, address);
+      const found = await tryOffer(first, address, "after");
       return "kind" in found ? found : undefined;
     },
     close: known.close,

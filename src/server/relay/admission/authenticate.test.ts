@@ -1,4 +1,4 @@
-// Keys that change while they are being looked up: the cache is never older than the last change.
+// Keys that change while they are being looked up: the cache is never older than the last change, and calls at once share a look (requirements I67).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, type TestApp } from "#test/worlds/app.ts";
@@ -39,6 +39,51 @@ describe.each(engines)("admission on %s", (engine) => {
     // It came before the change.
     expect(await admitting).toMatchObject({ tokenId: token.id });
     await expect((async () => authenticator.authenticate([token.key], "192.0.2.1"))()).rejects.toThrow();
+    authenticator.close();
+  });
+
+  test("a key that is forgotten is looked up once for all calls of that moment, and once more for all that are refused", async () => {
+    const { db, coord } = app.ctx;
+    const user = await seedUser(app.ctx, "crowd");
+    const token = await seedToken(app.ctx, user.id);
+    let asked = 0;
+    const counting = db.withPlugin({
+      transformQuery({ node }) {
+        asked += 1;
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    const authenticator = createAuthenticator({ ...app.ctx, db: counting });
+    const all = (ask: (address: string) => Promise<unknown>) =>
+      Promise.all(Array.from({ length: 300 }, (_, at) => ask(`192.0.2.${at % 200}`)));
+    const admit = async (address: string) => authenticator.authenticate([token.key], address);
+    await admit("192.0.2.1");
+    const ofOne = asked;
+    expect(ofOne).toBeGreaterThan(0);
+    await coord.publish("users", "");
+    await all(admit);
+    expect(asked).toBe(2 * ofOne);
+    // The ledger has just refused them all: the first look may be older than that for the others, a second one is not.
+    await all((address) => authenticator.explain([token.key], address));
+    expect(asked).toBeLessThanOrEqual(4 * ofOne);
+    authenticator.close();
+  });
+
+  test("who asks why it was refused hears of what was so after that, also when others ask at the same time", async () => {
+    const { db } = app.ctx;
+    const user = await seedUser(app.ctx, "why");
+    const token = await seedToken(app.ctx, user.id);
+    const reads = holdReads(db);
+    const authenticator = createAuthenticator({ ...app.ctx, db: reads.db });
+    const first = reads.hold();
+    const early = authenticator.explain([token.key], "192.0.2.1");
+    const held = await first;
+    await db.updateTable("tokens").set({ status: 4 }).where("id", "=", token.id).execute();
+    const late = authenticator.explain([token.key], "192.0.2.1");
+    held.tell();
+    expect(await early).toBeUndefined();
+    expect(await late).toMatchObject({ code: "exhausted_key" });
     authenticator.close();
   });
 
