@@ -26,7 +26,9 @@ export class ExpiringKeys {
   }
 
   set(key: string, untilMs: number, nowMs: number): void {
-    this.#untilMs.delete(key);
+    // The order tells which are the oldest, once keys may have to go. Before that a key stays where it is: a table in which keys come and go
+    // is rebuilt all the time, and each of its generations outlives young collections.
+    if (this.#untilMs.size >= MAX_KEYS / 2) this.#untilMs.delete(key);
     if (this.#untilMs.size >= MAX_KEYS) this.#sweep(nowMs);
     this.#untilMs.set(key, untilMs);
   }

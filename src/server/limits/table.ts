@@ -218,9 +218,11 @@ export function waitText({ reason }: Limit, waitMs: number): string {
 export interface Counting {
   readonly limit: Limit;
   readonly subject: string;
+  /** `keyOf` of the others, where the same is counted again and again; absent = it is made each time. */
+  readonly key?: string;
 }
 
 /** The key that it is counted under. */
-export function keyOf({ limit: { key, scope }, subject }: Counting): string {
-  return key + (scope === "address" ? limitKey(subject) : subject);
+export function keyOf({ limit: { key, scope }, subject, key: known }: Counting): string {
+  return known ?? key + (scope === "address" ? limitKey(subject) : subject);
 }

@@ -132,14 +132,15 @@ function windowName(text: string): PlanPart["windows"][number] {
 
 export function holdsText(holds: readonly Hold[] = [], parts: readonly PlanPart[] = []): string {
   if (holds.length === 0 && parts.length === 0) return "";
-  const limits = holds.map(
-    ({ limitId, holder, start, isCalls, slice }) =>
-      `${limitId}.${holder}.${start}.${isCalls ? "c" : "q"}.${slice}`,
-  );
+  const limits = holds.map((hold) => (hold.text ??= holdText(hold)));
   const plans = parts.map(({ periodId, amount, windows }) =>
     [PART + periodId, amount, ...windows.map(({ kind, start }) => `${kind}:${start}`)].join("."),
   );
   return [...limits, ...plans].join(" ");
+}
+
+function holdText({ limitId, holder, start, isCalls, slice }: Hold): string {
+  return `${limitId}.${holder}.${start}.${isCalls ? "c" : "q"}.${slice}`;
 }
 
 export function bookedEntry(row: BookedRow): Booked {

@@ -65,6 +65,8 @@ export interface WindowBook {
   slices: Map<number, bigint>;
   /** The newest of its limit and holder. */
   isCurrent: boolean;
+  /** The last that was set aside here, for the next call that holds the same. */
+  hold?: Hold;
 }
 
 /** What a reservation has set aside in a window: its amount, or one call. */
@@ -75,6 +77,8 @@ export interface Hold {
   readonly isCalls: boolean;
   /** The step of a rolling window that it was reserved in; 0 = it does not roll. */
   readonly slice: number;
+  /** As it is stored, made at its first use: the calls of one window share their hold. */
+  text?: string;
 }
 
 /** What the operations name of limits; all empty where nobody is limited. */

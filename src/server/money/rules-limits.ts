@@ -143,8 +143,17 @@ export function holdAll(desk: Desk, order: Limited): readonly Hold[] {
     desk.changes.windows.add(book);
     const rolling = rollingOf(rule.window);
     const slice = rolling === undefined ? 0 : desk.nowSec - (desk.nowSec % rolling.width);
-    return [{ ...ref, start: book.start, isCalls: rule.isCalls, slice }];
+    return [holdIn(book, rule.isCalls, slice)];
   });
+}
+
+/** Calls that take the same of a window share what says so. */
+function holdIn(book: WindowBook, isCalls: boolean, slice: number): Hold {
+  const last = book.hold;
+  if (last !== undefined && last.isCalls === isCalls && last.slice === slice) return last;
+  const { limitId, holder, start } = book;
+  book.hold = { limitId, holder, start, isCalls, slice };
+  return book.hold;
 }
 
 /** The window of this moment; the first call in it makes it, and nobody has to reset anything. */

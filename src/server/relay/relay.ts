@@ -27,6 +27,7 @@ import {
   type TaskRoute,
 } from "./http/routes.ts";
 import { readTask } from "./media/tasks.ts";
+import { endAdmission } from "./pass-limits.ts";
 import { answerBilling } from "./queries/billing.ts";
 import { countedPart, countPrompt } from "./queries/count-tokens.ts";
 import { models } from "./queries/models.ts";
@@ -217,8 +218,7 @@ async function relay(
       const taken = response.taken();
       if (taken !== undefined) await taken;
     } finally {
-      state.freeSlot();
-      leaveChannel(state);
+      leaveLimits(state);
     }
   }
 }
@@ -248,8 +248,11 @@ async function relayStateful(
   await done();
 }
 
-/** Gives back what the call took of its channel's limits and did not use. */
-function leaveChannel({ entry, run, booked }: RequestState): void {
+/** Ends the call in the limits of its caller and of its channel: what it did not use of them is given back. */
+function leaveLimits(state: RequestState): void {
+  const { entry, run, booked } = state;
+  state.freeSlot();
+  if (state.admission !== undefined) endAdmission(state);
   const { promptTokens = 0, completionTokens = 0 } = booked?.usage ?? {};
   entry?.leave(promptTokens + completionTokens);
   run?.end(completionTokens);

@@ -9,7 +9,7 @@ import { Account, priceOf } from "./billing/account.ts";
 import { pricingOf } from "./billing/pricing-text.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
-import { limitedAccount, passLimits } from "./pass-limits.ts";
+import { endAdmission, limitedAccount, passLimits } from "./pass-limits.ts";
 import { type Admitted, failOver, type RequestState } from "./routing/failover.ts";
 import { inEachGroup } from "./routing/groups.ts";
 import { findCandidates, raisedBy } from "./routing/next-channel.ts";
@@ -30,16 +30,16 @@ export async function serve(
   return reserveAndCall(services, state, response, asked);
 }
 
-/** What a call has taken of the limits of a group. */
-interface Taken {
+/** What of the limits of a group a call has passed. */
+interface Passed {
   readonly limits: Caller["limits"];
   readonly rateHead: ClientResponse["rateHead"];
-  free(): void;
 }
 
 /**
  * Serves a call in the first of its groups that can. What was set aside in a group is given back before the next one is tried, and set
- * aside again at its price and in its limits: nothing is ever called for more than is reserved (requirements K15). Throws: LocalError.
+ * aside again at its price and in its limits: nothing is ever called for more than is reserved (requirements K15). The call's place among
+ * running calls stays its own. Throws: LocalError.
  */
 export function serveInGroups(
   services: Services,
@@ -47,23 +47,20 @@ export function serveInGroups(
   response: ClientResponse,
   { caller, incoming }: Asked,
 ): Promise<Reply> {
-  const slot = state.freeSlot;
-  let taken: Taken | undefined;
+  let passed: Passed | undefined;
   return inEachGroup(state, caller, incoming.model, {
     async serve(member, mayMoveOn) {
       state.caller = member;
       state.incoming = incoming;
-      if (taken === undefined || !isSame(taken.limits, member.limits)) {
-        taken?.free();
-        taken = undefined;
-        taken = await takeLimits(services, state, response, { caller: member, incoming });
-        const { free } = taken;
-        state.freeSlot = () => {
-          slot();
-          free();
-        };
+      const { limits } = member;
+      if (passed === undefined || !isSame(passed.limits, limits)) {
+        endAdmission(state);
+        passed = undefined;
+        response.rateHead = [];
+        if (limits.length > 0) await passLimits(services, state, response, { caller: member, incoming });
+        passed = { limits, rateHead: response.rateHead };
       }
-      response.rateHead = taken.rateHead;
+      response.rateHead = passed.rateHead;
       return reserveAndCall(services, state, response, { caller: member, incoming, mayMoveOn });
     },
     async leave() {
@@ -72,28 +69,6 @@ export function serveInGroups(
       state.account = undefined;
     },
   });
-}
-
-function nothing(): void {
-  // No limits were passed.
-}
-
-/** Passes the limits of a group alone: the call's place among running calls stays its own. Throws: LocalError. */
-async function takeLimits(
-  services: Services,
-  state: RequestState,
-  response: ClientResponse,
-  asked: Asked,
-): Promise<Taken> {
-  const { limits } = asked.caller;
-  const whole = state.freeSlot;
-  state.freeSlot = nothing;
-  try {
-    if (limits.length > 0) await passLimits(services, state, response, asked);
-    return { limits, rateHead: response.rateHead, free: state.freeSlot };
-  } finally {
-    state.freeSlot = whole;
-  }
 }
 
 function isSame(one: Caller["limits"], other: Caller["limits"]): boolean {

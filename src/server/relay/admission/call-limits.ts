@@ -5,7 +5,7 @@ import { paysFor } from "#contract/plan-terms.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Limits } from "#server/limits/limits.ts";
 import type { Counting } from "#server/limits/table.ts";
-import { LIMITS } from "#server/limits/table.ts";
+import { keyOf, LIMITS } from "#server/limits/table.ts";
 import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import { NEVER } from "#server/money/windows.ts";
@@ -51,11 +51,18 @@ export interface CallLimits {
   admit(call: LimitedCall): Promise<Admission>;
 }
 
+/** A limit that is counted here, and how: without a boost, and with one that runs. */
+interface Counted {
+  readonly row: LimitRow;
+  readonly usual: Counting;
+  readonly boosted: Counting;
+}
+
 /** What the limits of a caller are to calls of one model. */
 interface OfModel {
-  readonly running: readonly LimitRow[];
+  readonly running: readonly Counted[];
   /** Calls first, then tokens. */
-  readonly rates: readonly LimitRow[];
+  readonly rates: readonly Counted[];
   /** Those that the ledger counts. */
   readonly windows: readonly LimitRef[];
 }
@@ -66,20 +73,31 @@ const MOST_MODELS = 100;
 
 function ofModel({ userId, limits }: Limited, model: string): OfModel {
   const known = sorted.get(limits) ?? new Map<string, OfModel>();
-  sorted.set(limits, known);
   const found = known.get(model);
   if (found !== undefined) return found;
   const rows = limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
+  const counted = (is: (row: LimitRow) => boolean) => rows.filter(is).map((row) => countedOf(row, userId));
   const made = {
-    running: rows.filter(({ kind }) => kind === "running"),
-    rates: [...rows.filter(({ kind }) => kind === "rpm"), ...rows.filter(isOfTokens)],
+    running: counted(({ kind }) => kind === "running"),
+    rates: [...counted(({ kind }) => kind === "rpm"), ...counted(isOfTokens)],
     windows: rows
       .filter(({ kind }) => isWindowKind(kind))
       .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) })),
   };
   if (known.size >= MOST_MODELS) known.clear();
   known.set(model, made);
+  sorted.set(limits, known);
   return made;
+}
+
+function countedOf(row: LimitRow, userId: number): Counted {
+  const limit =
+    row.kind === "running" ? LIMITS.setRunning : row.kind === "rpm" ? LIMITS.setCalls : LIMITS.setTokens;
+  const subject = `${row.id}:${holderOf(row.subject, userId)}`;
+  // Both are at most half of what counts exactly.
+  const key = keyOf({ limit, subject });
+  const boosted = { limit: { ...limit, burst: row.amount + row.boost_amount }, subject, key };
+  return { row, usual: { limit: { ...limit, burst: row.amount }, subject, key }, boosted };
 }
 
 /** The limits of a call that the ledger counts, by the calendar of the operator's zone; undefined = there are none. */
@@ -147,15 +165,9 @@ export function createCallLimits(parts: CallLimitsParts): CallLimits {
     async admit(call) {
       const tab = new Tab(parts, call);
       try {
-        const fault = await tab.pass();
-        if (fault !== undefined) tab.undo();
-        return {
-          fault,
-          rates: tab.rates,
-          undo: () => tab.undo(),
-          spend: (usage) => tab.spend(usage),
-          leave: (usage) => tab.leave(usage),
-        };
+        tab.fault = await tab.pass();
+        if (tab.fault !== undefined) tab.undo();
+        return tab;
       } catch (error) {
         tab.undo();
         throw error;
@@ -165,13 +177,14 @@ export function createCallLimits(parts: CallLimitsParts): CallLimits {
 }
 
 /** What a call takes of its limits. */
-class Tab {
+class Tab implements Admission {
   readonly rates: Rate[] = [];
+  fault: RelayFault | undefined;
   readonly #limits: CallLimitsParts["limits"];
   readonly #nowSec: number;
   readonly #call: LimitedCall;
-  readonly #leaves: (() => void)[] = [];
-  readonly #counted: Taken[] = [];
+  #leaves: (() => void)[] = [];
+  #taken: Taken[] = [];
 
   constructor({ limits, clock }: CallLimitsParts, call: LimitedCall) {
     this.#limits = limits;
@@ -183,61 +196,57 @@ class Tab {
   async pass(): Promise<RelayFault | undefined> {
     const { caller, model } = this.#call;
     const { running, rates } = ofModel(caller, model);
-    for (const row of running) {
-      const fault = await this.#hold(row);
+    for (const one of running) {
+      const fault = await this.#hold(one);
       if (fault !== undefined) return fault;
     }
-    for (const row of rates) {
-      const fault = await this.#take(row);
+    for (const one of rates) {
+      const fault = await this.#take(one);
       if (fault !== undefined) return fault;
     }
     return undefined;
   }
 
   undo(): void {
-    this.#free();
-    for (const taken of this.#counted.splice(0)) void this.#giveBack(taken, taken.worth);
+    for (const taken of this.#end()) this.#giveBack(taken, taken.worth);
   }
 
   leave(usage: TokenUsage | undefined): void {
-    this.#free();
-    for (const taken of this.#counted.splice(0)) {
-      if (taken.kind !== "rpm") void this.#giveBack(taken, taken.worth - usedOf(taken.kind, usage));
-    }
+    for (const taken of this.#end())
+      if (taken.kind !== "rpm") this.#giveBack(taken, taken.worth - usedOf(taken.kind, usage));
   }
 
   spend(usage: TokenUsage): void {
-    for (const taken of this.#counted)
-      if (taken.kind !== "rpm") void this.#giveBack(taken, -usedOf(taken.kind, usage));
+    for (const taken of this.#taken)
+      if (taken.kind !== "rpm") this.#giveBack(taken, -usedOf(taken.kind, usage));
   }
 
-  #free(): void {
-    for (const leave of this.#leaves.splice(0)) leave();
+  /** Ends the call among those that run; what it took of rates is the caller's to give back, once. */
+  #end(): readonly Taken[] {
+    const [leaves, taken] = [this.#leaves, this.#taken];
+    this.#leaves = [];
+    this.#taken = [];
+    for (const leave of leaves) leave();
+    return taken;
   }
 
-  #countingOf(row: LimitRow): Counting {
-    // Both are at most half of what counts exactly.
-    const burst = this.#nowSec < row.boost_until ? row.amount + row.boost_amount : row.amount;
-    const limit =
-      row.kind === "running" ? LIMITS.setRunning : row.kind === "rpm" ? LIMITS.setCalls : LIMITS.setTokens;
-    return {
-      limit: { ...limit, burst },
-      subject: `${row.id}:${holderOf(row.subject, this.#call.caller.userId)}`,
-    };
+  #countingOf({ row, usual, boosted }: Counted): Counting {
+    return this.#nowSec < row.boost_until ? boosted : usual;
   }
 
-  async #hold(row: LimitRow): Promise<RelayFault | undefined> {
-    const counting = this.#countingOf(row);
+  async #hold(one: Counted): Promise<RelayFault | undefined> {
+    const counting = this.#countingOf(one);
     // A limit of 0 lets nothing pass; to the mechanism below it would be none.
     const leave =
       counting.limit.burst === 0 ? undefined : await this.#limits.hold(counting, this.#call.address);
-    if (leave === undefined) return limitErrors.tooManyAtOnce(row);
+    if (leave === undefined) return limitErrors.tooManyAtOnce(one.row);
     this.#leaves.push(leave);
     return undefined;
   }
 
-  async #take(row: LimitRow): Promise<RelayFault | undefined> {
-    const counting = this.#countingOf(row);
+  async #take(one: Counted): Promise<RelayFault | undefined> {
+    const counting = this.#countingOf(one);
+    const { row } = one;
     const { kind } = row;
     const { burst, windowMs } = counting.limit;
     const worth = kind === "rpm" ? 1 : tokensOf(row, this.#call, burst);
@@ -250,14 +259,18 @@ class Tab {
     const remaining = Math.max(0, Math.floor(((windowMs - fullAfterMs) / windowMs) * burst + ROUNDING));
     this.rates.push({ kind, limit: burst, remaining, resetMs: fullAfterMs });
     if (!allowed) return limitErrors.tooFast(row, retryAfterMs);
-    this.#counted.push({ kind, counting, worth });
+    this.#taken.push({ kind, counting, worth });
     return undefined;
   }
 
-  async #giveBack({ counting }: Taken, worth: number): Promise<void> {
+  #giveBack({ counting }: Taken, worth: number): void {
     // What cannot be given back comes back with time.
-    if (worth !== 0) await this.#limits.giveBack(counting, worth).catch(() => undefined);
+    if (worth !== 0) this.#limits.giveBack(counting, worth).catch(nothing);
   }
+}
+
+function nothing(): void {
+  // See above.
 }
 
 /** Times are no whole numbers of steps. */

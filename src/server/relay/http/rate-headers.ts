@@ -21,37 +21,34 @@ const NAMES: Readonly<Partial<Record<LimitKind, string>>> = {
 /** Names and values in turn. */
 export function rateHeaders(rates: readonly Rate[], isAnthropic: boolean, nowMs: number): string[] {
   const head: string[] = [];
-  for (const [name, rate] of tightest(rates, isAnthropic)) {
+  for (const rate of rates) {
+    const name = nameOf(rate, isAnthropic);
+    if (rates.some((other) => isTighter(other, rate, rates) && nameOf(other, isAnthropic) === name)) continue;
     const { limit, remaining, resetMs } = rate;
     if (isAnthropic) {
       const stem = `anthropic-ratelimit-${name}`;
       const reset = `${new Date(nowMs + resetMs).toISOString().slice(0, 19)}Z`;
-      head.push(
-        `${stem}-limit`,
-        String(limit),
-        `${stem}-remaining`,
-        String(remaining),
-        `${stem}-reset`,
-        reset,
-      );
+      head.push(`${stem}-limit`, String(limit), `${stem}-remaining`, String(remaining));
+      head.push(`${stem}-reset`, reset);
     } else {
-      const pairs = { limit: String(limit), remaining: String(remaining), reset: durationText(resetMs) };
-      for (const [part, value] of Object.entries(pairs)) head.push(`x-ratelimit-${part}-${name}`, value);
+      head.push(`x-ratelimit-limit-${name}`, String(limit));
+      head.push(`x-ratelimit-remaining-${name}`, String(remaining));
+      head.push(`x-ratelimit-reset-${name}`, durationText(resetMs));
     }
   }
   return head;
 }
 
 /** OpenAI knows one kind of tokens. */
-function tightest(rates: readonly Rate[], isAnthropic: boolean): Map<string, Rate> {
-  const found = new Map<string, Rate>();
-  for (const rate of rates) {
-    const own = NAMES[rate.kind] ?? "requests";
-    const name = isAnthropic || own === "requests" ? own : "tokens";
-    const other = found.get(name);
-    if (other === undefined || rate.remaining < other.remaining) found.set(name, rate);
-  }
-  return found;
+function nameOf({ kind }: Rate, isAnthropic: boolean): string {
+  const own = NAMES[kind] ?? "requests";
+  return isAnthropic || own === "requests" ? own : "tokens";
+}
+
+/** Of equal ones the first counts. */
+function isTighter(other: Rate, rate: Rate, rates: readonly Rate[]): boolean {
+  if (other.remaining !== rate.remaining) return other.remaining < rate.remaining;
+  return rates.indexOf(other) < rates.indexOf(rate);
 }
 
 /** `12ms`, `1s`, `6m0s`, as Go prints it. */

@@ -7,6 +7,7 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Run } from "#server/channels/pace.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
+import type { Admission } from "#server/relay/admission/call-limits.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
 import { mostTokens } from "#server/relay/billing/pricing-text.ts";
 import { Exhausted, LocalError } from "#server/relay/http/local-errors.ts";
@@ -278,8 +279,10 @@ export interface RequestState {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly trace: Trace;
   caller: Caller | undefined;
-  /** Ends the call in the caller's limits. */
+  /** Ends the call among those that run at once by the options. */
   freeSlot: () => void;
+  /** What the call has taken of the limits set for its caller; undefined = there are none. */
+  admission: Admission | undefined;
   incoming: IncomingRequest | undefined;
   account: Account | undefined;
   /** The channel called last. */
@@ -331,6 +334,7 @@ export function newRequestState({
     trace: { firstByteMs: 0, isSent: false },
     caller: undefined,
     freeSlot: nothing,
+    admission: undefined,
     incoming: undefined,
     account: undefined,
     channel: undefined,
