@@ -35,6 +35,23 @@ export const InstanceSums = z.object({
 });
 export type InstanceSums = z.output<typeof InstanceSums>;
 
+/** A day of a merchant account against the provider's own list (requirements Y43). */
+export const ComparedDay = z.object({
+  instance_id: z.int(),
+  name: z.string(),
+  /** By Beijing time, `2026-11-24`. */
+  day: z.string(),
+  /** Payments of ours that the provider lists. */
+  listed: z.int(),
+  /** What only the provider had. */
+  brought: z.int(),
+  /** What only we have. */
+  missing: z.int(),
+  state: z.enum(["compared", "later", "unclear"]),
+  compared_at: z.int(),
+});
+export type ComparedDay = z.output<typeof ComparedDay>;
+
 export const Books = z.object({
   /** When it was looked, seconds. */
   checked_at: z.int(),
@@ -52,6 +69,8 @@ export const Books = z.object({
   mismatches: z.array(BookMismatch),
   chain: z.object({ checked: z.int(), broken_id: z.int() }),
   payments: z.array(InstanceSums),
+  /** The newest. */
+  days: z.array(ComparedDay),
 });
 export type Books = z.output<typeof Books>;
 

@@ -19,6 +19,7 @@ export const PAYMENT_DOUBTS: Readonly<Record<string, string>> = {
   unknown_order: "找不到对应的订单",
   wrong_merchant: "通知属于另一个商户",
   not_listed: "支付平台的账单里没有这笔付款",
+  not_confirmed: "支付平台的账单里有这笔付款，但查询结果与它不符",
 };
 
 const Text = z.string().trim().max(8_000, "最多 8,000 个字符");

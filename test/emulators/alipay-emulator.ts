@@ -1,14 +1,15 @@
-// Alipay's gateway for pre-created trades; the vendor's own package talks to it in alipay.test.ts (vendors/alipay).
+// Alipay's gateway for pre-created trades and bills; the vendor's own package talks to it in providers.test.ts (vendors/alipay).
 import { minorOf, minorText } from "#contract/money.ts";
 import { formBody, joined } from "#server/payments/wire/form.ts";
 import { signRsa, verifiesRsa } from "#server/secrets/payment-crypto.ts";
-import { keyPair, type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
+import { archiveOf, gbk } from "./archive.ts";
+import { beijingText, keyPair, type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
 
 const APP_ID = "2021000000000001";
 const SELLER_ID = "2088000000000001";
 
-export async function startAlipay(_now: Now) {
-  const desk = new PayDesk();
+export async function startAlipay(now: Now) {
+  const desk = new PayDesk(now);
   const merchant = keyPair();
   const platform = keyPair();
   const refunds = new Set<string>();
@@ -53,8 +54,48 @@ export async function startAlipay(_now: Now) {
     };
   }
 
+  /** Made by 9 o'clock of the next day; a day without trades has none. */
+  function billUrl(day: string): Biz {
+    const isMade = now() >= Date.parse(`${day}T00:00:00+08:00`) + 33 * 3_600_000;
+    if (!isMade || desk.paidOn(day).length === 0)
+      return { code: "40004", msg: "Business Failed", sub_code: "isp.bill_not_exist" };
+    return { ...done, bill_download_url: `${desk.url}/downloadBillFile.resource?bizDates=${day}` };
+  }
+
+  /** In GBK, two texts in an archive: the trades, and their sums. */
+  function bill(day: string): Buffer {
+    const lines = desk.paidOn(day).map(({ orderNo, tradeNo, amount, paidMs }) => {
+      const at = beijingText(paidMs);
+      const start = [`${tradeNo}\t`, `${orderNo}\t`, "交易", "账户充值", at, at, "", "", "", "", "测*(***)"];
+      const paid = [minorText(amount), minorText(amount - 1), "0.00", "0.00", "0.00", "0.01"];
+      return [...start, ...paid, "0.00", "", "0.00", "0.00", "", "-0.18", "0.00", ""].join(",");
+    });
+    const titles =
+      "支付宝交易号,商户订单号,业务类型,商品名称,创建时间,完成时间,门店编号,门店名称,操作员,终端号,对方账户,订单金额（元）," +
+      "商家实收（元）,支付宝红包（元）,集分宝（元）,支付宝优惠（元）,商家优惠（元）,券核销金额（元）,券名称,商家红包消费金额（元）," +
+      "卡消费金额（元）,退款批次号/请求号,服务费（元）,分润（元）,备注";
+    const rule = "-".repeat(40);
+    const trades = [
+      "#支付宝业务明细查询",
+      `#账号：[${SELLER_ID}0156]`,
+      `#起始日期：[${day} 00:00:00]`,
+      `#${rule}业务明细列表${rule}`,
+      titles,
+      ...lines,
+      `#${rule}业务明细列表结束${rule}`,
+      `#交易合计：${lines.length}笔`,
+    ];
+    const sums = ["#支付宝业务汇总查询", "门店编号,门店名称,交易订单总笔数", `,,${lines.length}`, "#结束"];
+    return archiveOf({ "sums.csv": gbk(sums.join("\r\n")), "trades.csv": gbk(trades.join("\r\n")) });
+  }
+
   async function answer(method: string, biz: Biz, notifyUrl: string): Promise<Biz> {
     if (method === "alipay.trade.precreate") return precreate(biz, notifyUrl);
+    if (method === "alipay.data.dataservice.bill.downloadurl.query") return billUrl(biz["bill_date"] ?? "");
+    return answerOfOrder(method, biz);
+  }
+
+  function answerOfOrder(method: string, biz: Biz): Biz {
     const order = desk.orders.get(biz["out_trade_no"] ?? "");
     // A code that nobody has scanned is no trade yet.
     if (!order || order.state === "open") return missing;
@@ -64,7 +105,8 @@ export async function startAlipay(_now: Now) {
     return refunds.has(biz["out_request_no"] ?? "") ? { ...done, refund_status: "REFUND_SUCCESS" } : done;
   }
 
-  await desk.start(async ({ body, query }) => {
+  await desk.start(async ({ path, body, query }) => {
+    if (path === "/downloadBillFile.resource") return { body: bill(query.get("bizDates") ?? "") };
     // The vendor's package sends what is not the business content in the address.
     const params = new Map([...query, ...new URLSearchParams(body)]);
     const method = params.get("method") ?? "";

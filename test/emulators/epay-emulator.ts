@@ -2,12 +2,12 @@
 import { minorOf, minorText } from "#contract/money.ts";
 import { formBody } from "#server/payments/wire/form.ts";
 import { signEpayV1, signEpayV2, verifiesEpayV2 } from "#server/payments/wire/signatures.ts";
-import { keyPair, type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
+import { beijingText, keyPair, type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
 
 const KEY = "TgTestKey0123456789abcdefABCDEF0";
 
 export async function startEpay(now: Now) {
-  const desk = new PayDesk();
+  const desk = new PayDesk(now);
   const merchant = keyPair();
   const platform = keyPair();
   const seconds = () => String(Math.floor(now() / 1000));
@@ -28,28 +28,34 @@ export async function startEpay(now: Now) {
   /** When orders were made, ms; those that were put in by a test at the time of the first list. */
   const added = new Map<string, number>();
   /** Runs before a page of the list is answered. */
-  const faults: { beforePage: (page: number) => Promise<void>; hideFromList: string } = {
-    beforePage: async () => undefined,
-    hideFromList: "",
-  };
-  const beijing = (ms: number) => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+  const faults: { beforePage: (page: number) => Promise<void> } = { beforePage: async () => undefined };
 
-  /** Newest first, by page. */
-  async function list(query: URLSearchParams) {
-    if (query.get("key") !== KEY) return refuse;
-    const [page, limit] = [Number(query.get("page")), Number(query.get("limit"))];
-    await faults.beforePage(page);
-    const rows = [...desk.orders.values()].reverse().filter(({ orderNo }) => orderNo !== faults.hideFromList);
-    const data = rows.slice((page - 1) * limit, page * limit).map((order) => {
+  /** Newest first, from a row on. */
+  async function rowsFrom(first: number, limit: number) {
+    await faults.beforePage(first / limit + 1);
+    const rows = [...desk.orders.values()].reverse().filter(({ orderNo }) => orderNo !== desk.hideFromList);
+    return rows.slice(first, first + limit).map((order) => {
       const ms = added.get(order.orderNo) ?? now();
       added.set(order.orderNo, ms);
       return {
         ...statusOf(order),
-        addtime: beijing(ms),
-        endtime: order.state === "paid" ? beijing(ms) : null,
+        addtime: beijingText(ms),
+        endtime: order.state === "paid" ? beijingText(order.paidMs) : null,
       };
     });
-    return { json: { code: 1, msg: "ok", data } };
+  }
+
+  async function listV1(query: URLSearchParams) {
+    if (query.get("key") !== KEY) return refuse;
+    const [page, limit] = [Number(query.get("page")), Number(query.get("limit"))];
+    return { json: { code: 1, msg: "ok", data: await rowsFrom((page - 1) * limit, limit) } };
+  }
+
+  /** Signed without its rows. */
+  async function listV2(form: URLSearchParams) {
+    if (!isSigned(form)) return refuse;
+    const data = await rowsFrom(Number(form.get("offset")), Number(form.get("limit")));
+    return { json: { ...signedV2({ code: 0, msg: "ok" }), data } };
   }
   const refuse = { json: { code: -3, msg: "签名校验失败" } };
 
@@ -76,7 +82,9 @@ export async function startEpay(now: Now) {
 
   const isSigned = (form: URLSearchParams) =>
     verifiesEpayV2(new Map(form), merchant.publicKey, Math.floor(now() / 1000));
-  const statusOf = (order: PayOrder) => ({ ...facts(order), status: order.state === "paid" ? 1 : 0 });
+  /** 2 = something of it went back. */
+  const statusNumber = (order: PayOrder) => (order.state === "paid" ? (order.refunded > 0 ? 2 : 1) : 0);
+  const statusOf = (order: PayOrder) => ({ ...facts(order), status: statusNumber(order) });
 
   function queryV1(query: URLSearchParams) {
     const order = desk.orders.get(query.get("out_trade_no") ?? "");
@@ -103,7 +111,8 @@ export async function startEpay(now: Now) {
     if (path === "/mapi.php") return createV1(form);
     if (path === "/api/pay/create") return createV2(form);
     if (path === "/api.php" && query.get("act") === "order") return queryV1(query);
-    if (path === "/api.php" && query.get("act") === "orders") return list(query);
+    if (path === "/api.php" && query.get("act") === "orders") return listV1(query);
+    if (path === "/api/merchant/orders") return listV2(form);
     return path === "/api/pay/query" ? queryV2(form) : refund(path, form);
   });
 

@@ -12,6 +12,8 @@ export interface PayOrder {
   readonly notifyUrl: string;
   state: "open" | "paid" | "closed";
   refunded: number;
+  /** By the emulator's clock; 0 = not paid. */
+  paidMs: number;
 }
 
 /** How the next calls are answered; `lost` = the call takes effect, and its answer is thrown away. */
@@ -25,8 +27,15 @@ export class PayDesk {
   mode: PayMode = "ok";
   /** Runs before a new order is answered. */
   beforeCreateAnswers: (order: PayOrder) => Promise<void> = async () => undefined;
+  /** An order that is in no list of the provider; "" = all are. */
+  hideFromList = "";
+  readonly #now: Now;
   #server: HttpEmulator | undefined;
   #trades = 0;
+
+  constructor(now: Now) {
+    this.#now = now;
+  }
 
   async start(answer: (heard: Heard) => Promise<Reply>): Promise<void> {
     this.#server = await startHttpEmulator(async (heard) => {
@@ -57,6 +66,7 @@ export class PayDesk {
       tradeNo: `4200${String(this.#trades).padStart(10, "0")}`,
       state: "open",
       refunded: 0,
+      paidMs: 0,
     };
     this.orders.set(order.orderNo, order);
     await this.beforeCreateAnswers(order);
@@ -73,8 +83,22 @@ export class PayDesk {
   pay(orderNo: string): PayOrder {
     const order = this.order(orderNo);
     order.state = "paid";
+    order.paidMs = this.#now();
     return order;
   }
+
+  /** What was paid on a day by Beijing time, as a bill has it. */
+  paidOn(day: string): PayOrder[] {
+    return [...this.orders.values()].filter(
+      ({ orderNo, state, paidMs }) =>
+        state === "paid" && orderNo !== this.hideFromList && beijingText(paidMs).startsWith(day),
+    );
+  }
+}
+
+/** `2026-11-24 12:00:00` in Beijing. */
+export function beijingText(ms: number): string {
+  return new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 function distort(reply: Reply, mode: PayMode): Reply {

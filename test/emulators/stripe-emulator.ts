@@ -5,7 +5,7 @@ import { type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
 const SECRET = "whsec_tollgate_test_secret_0001";
 
 export async function startStripe(now: Now) {
-  const desk = new PayDesk();
+  const desk = new PayDesk(now);
   /** Answers by idempotency key, as Stripe keeps them. */
   const kept = new Map<string, { readonly body: string; readonly json: object }>();
   const refunds = new Map<string, Record<string, unknown>>();
@@ -88,6 +88,12 @@ export async function startStripe(now: Now) {
   /** Sessions newest first, begun at the emulator's first sight of them, by page. */
   const begun = new Map<string, number>();
   function list(query: URLSearchParams) {
+    // Those that a test put in have a session as any.
+    for (const order of desk.orders.values()) {
+      const { id } = sessionOf(order);
+      sessions.set(id, order.orderNo);
+      if (!begun.has(id) && order.paidMs > 0) begun.set(id, Math.floor(order.paidMs / 1000));
+    }
     const all = [...sessions.keys()].reverse().map((id) => {
       const created = begun.get(id) ?? Math.floor(now() / 1000);
       begun.set(id, created);
@@ -99,7 +105,7 @@ export async function startStripe(now: Now) {
     const end = start + Math.min(pageSize.most, Number(query.get("limit")));
     const data = within.slice(start, end).flatMap(({ id, created }) => {
       const order = desk.orders.get(sessions.get(id) ?? "");
-      return order ? [{ ...sessionOf(order), created }] : [];
+      return order && order.orderNo !== desk.hideFromList ? [{ ...sessionOf(order), created }] : [];
     });
     return { json: { object: "list", data, has_more: end < within.length } };
   }

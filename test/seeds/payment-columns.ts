@@ -7,6 +7,7 @@ type Columns = {
     | "orders"
     | "payment_events"
     | "order_refunds"
+    | "payment_days"
     | "plans"
     | "plan_versions"
     | "plan_periods"]: {
@@ -100,6 +101,15 @@ export const paymentColumns: Columns = {
     updated_at: true,
     next_check: true,
     checks: true,
+  },
+  payment_days: {
+    instance_id: true,
+    day: true,
+    listed: true,
+    brought: true,
+    missing: true,
+    problem: true,
+    compared_at: true,
   },
   plans: {
     id: true,

@@ -1,5 +1,5 @@
-// One small call that reads a whole answer as it was sent: bounded in time and size, no redirects. For clients that verify signatures over
-// an answer's bytes.
+// One call that reads a whole answer as it was sent: bounded in time and size, no redirects. For clients that verify signatures over an
+// answer's bytes, and for files.
 import type { Egress } from "./dispatcher.ts";
 import type { EgressFault, Flow, ReplyHeaders } from "./send.ts";
 
@@ -14,17 +14,26 @@ export interface TextRequest {
   readonly limitBytes: number;
 }
 
-export type TextResult =
-  | {
-      readonly kind: "answer";
-      readonly status: number;
-      readonly headers: ReplyHeaders;
-      readonly text: string;
-    }
-  | ({ readonly kind: "fault" } & EgressFault);
+interface Head {
+  readonly kind: "answer";
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+}
+type Fault = { readonly kind: "fault" } & EgressFault;
+
+export type TextResult = (Head & { readonly text: string }) | Fault;
+export type BytesResult = (Head & { readonly bytes: Buffer }) | Fault;
+
+/** As `fetchBytes`, read as UTF-8. */
+export async function fetchText(egress: Pick<Egress, "send">, request: TextRequest): Promise<TextResult> {
+  const result = await fetchBytes(egress, request);
+  if (result.kind === "fault") return result;
+  const { bytes, ...head } = result;
+  return { ...head, text: bytes.toString("utf8") };
+}
 
 /** Fetches an answer of any status. Never throws: every failure is a named fault. */
-export function fetchText(egress: Pick<Egress, "send">, request: TextRequest): Promise<TextResult> {
+export function fetchBytes(egress: Pick<Egress, "send">, request: TextRequest): Promise<BytesResult> {
   if (!URL.canParse(request.url))
     return Promise.resolve({ kind: "fault", code: "protocol", detail: "the address is not a URL" });
   const url = new URL(request.url);
@@ -32,7 +41,7 @@ export function fetchText(egress: Pick<Egress, "send">, request: TextRequest): P
     const chunks: Buffer[] = [];
     let size = 0;
     let head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-    const end = (result: TextResult) => {
+    const end = (result: BytesResult) => {
       clearTimeout(timer);
       resolve(result);
     };
@@ -63,7 +72,7 @@ export function fetchText(egress: Pick<Egress, "send">, request: TextRequest): P
           if (size > request.limitBytes) giveUp({ code: "protocol", detail: "the answer is too large" });
           else chunks.push(chunk);
         },
-        onEnd: () => end({ kind: "answer", ...head, text: Buffer.concat(chunks).toString("utf8") }),
+        onEnd: () => end({ kind: "answer", ...head, bytes: Buffer.concat(chunks) }),
         onFault: (fault) => end({ kind: "fault", ...fault }),
       },
     );

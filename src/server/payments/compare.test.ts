@@ -2,15 +2,16 @@
 // wherever pages break and days end.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dayOf } from "#contract/month.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
-import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulator.ts";
-import { databases } from "#test/worlds/app.ts";
+import { ROBOT, type Robots, startRobots } from "#test/emulators/robots.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
+import { type Desks, startDesks } from "#test/worlds/pay-desks.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
 import { compareDue, dueDays, spanOfDay } from "./compare.ts";
 import { newOrderNo } from "./orders.ts";
-import { beijingSec } from "./providers/epay-list.ts";
+import { beijingSec } from "./wire/bill.ts";
 
 const DAY_SEC = 86_400;
+const PROVIDERS = ["epay-v1", "epay-v2", "stripe", "alipay", "wechat"] as const;
 
 test("days are due once each, after they have ended in Beijing, and no more than a week of them", () => {
   const at = (time: string) => Date.parse(time) / 1_000;
@@ -30,158 +31,262 @@ test("days are due once each, after they have ended in Beijing, and no more than
 
 describe.each(databases)("the daily comparison on $name", (database) => {
   const world = new PaymentWorld();
-  let epay: EpayEmulator;
-  let stripe: StripeEmulator;
-  let site: Account;
-  let card: Account;
+  let all: Desks;
+  let robots: Robots;
+  const accounts = new Map<string, Account>();
 
   beforeAll(async () => {
     await world.start(database);
-    epay = await startEpay(world.clock.now);
-    stripe = await startStripe(world.clock.now);
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    site = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
-    card = await world.account({
-      provider: "stripe",
-      methods: ["card"],
-      fields: { base_url: stripe.desk.url, secret_key: "sk_test_1", webhook_secret: stripe.webhookSecret },
-    });
-    await toMorning();
+    // The days of the tests are more than an administrator has time to add a factor.
+    await world.app.ctx.options.set("MfaRequiredFor", "none");
+    all = await startDesks(world.clock.now);
+    robots = await startRobots(world.clock.now);
+    for (const { provider, draft } of all.desks) accounts.set(provider, await world.account(draft));
+    await toNextDay(13);
     await compareDue(world.app.ctx);
   });
   afterAll(async () => {
-    await Promise.all([epay.desk.close(), stripe.desk.close()]);
+    await all.close();
+    await robots.close();
     await world.stop();
   });
-  beforeEach(() => {
-    epay.desk.mode = "ok";
-    epay.faults.hideFromList = "";
-    epay.faults.beforePage = async () => undefined;
-    stripe.pageSize.most = 100;
+  beforeEach(async () => {
+    for (const { desk } of all.desks) Object.assign(desk, { mode: "ok", hideFromList: "" });
+    for (const { faults } of [all.epay, all.other]) faults.beforePage = async () => undefined;
+    Object.assign(all.wechat.bills, { isBillForged: false, elsewhere: [] });
+    all.stripe.pageSize.most = 100;
+    // What a test before this one left is compared by none of the next.
+    await toNextDay(13);
+    await compareDue(world.app.ctx);
   });
 
-  /** The next day at 03:00 in Beijing. */
-  async function toMorning(): Promise<void> {
+  /** A time of the next day in Beijing; bills are made by half past ten. */
+  async function toNextDay(hour: number): Promise<void> {
     const now = world.clock.seconds();
     const { beforeSec } = spanOfDay(dayOf(now));
-    world.clock.advance((beforeSec + 3 * 3_600 - now) * 1_000);
+    world.clock.advance((beforeSec + hour * 3_600 - now) * 1_000);
   }
-  const open = async () =>
-    ((await world.openEvents()) as { verdict: string; order_no: string }[]).map(({ verdict, order_no }) => [
-      order_no,
-      verdict,
-    ]);
-  async function paid(): Promise<{ no: string; user: { readonly id: number } }> {
-    const { user, order } = await world.ordered(site);
-    await world.notify(site, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+  const open = async () => {
+    const rows = await world.app.ctx.db
+      .selectFrom("payment_events")
+      .selectAll()
+      .where("is_open", "=", 1)
+      .execute();
+    return rows.map(({ verdict, order_no }) => [order_no, verdict]);
+  };
+  function deskOf(provider: string) {
+    const desk = all.desks.find((one) => one.provider === provider);
+    const account = accounts.get(provider);
+    if (!desk || !account) throw new Error(`no ${provider}`);
+    return { ...desk, account };
+  }
+  /** An order whose payment nobody tells us of. */
+  async function untold(provider: string): Promise<{ no: string; user: { readonly id: number } }> {
+    const { account, method, desk } = deskOf(provider);
+    const { user, order } = await world.ordered(account, { method });
+    await world.app.ctx.db
+      .updateTable("orders")
+      .set({ next_check: 0 })
+      .where("order_no", "=", order.order_no)
+      .execute();
+    desk.pay(order.order_no);
     return { no: order.order_no, user };
   }
+  async function paid(provider: string) {
+    const { account, method, desk, notice } = deskOf(provider);
+    const { user, order } = await world.ordered(account, { method });
+    desk.pay(order.order_no);
+    await world.notify(account, notice(order.order_no));
+    expect(await world.gained(user)).toBe(25_000_000);
+    return { no: order.order_no, user };
+  }
+  const found = (brought: number, missing: number) =>
+    `5 days, ${brought} brought, ${missing} missing, 0 later, 0 unclear`;
 
   test("finds nothing where both agree, and compares a day once", async () => {
-    await paid();
-    await toMorning();
-    expect(await compareDue(world.app.ctx)).toBe("2 days, 0 brought, 0 missing, 0 unclear");
-    expect(await compareDue(world.app.ctx)).toBe("0 days, 0 brought, 0 missing, 0 unclear");
+    for (const provider of PROVIDERS) await paid(provider);
+    await toNextDay(13);
+    expect(await compareDue(world.app.ctx)).toBe(found(0, 0));
+    expect(await compareDue(world.app.ctx)).toBe("0 days, 0 brought, 0 missing, 0 later, 0 unclear");
     expect(await open()).toEqual([]);
   });
 
-  test("what only the provider has is credited, or kept when no order fits; another shop's order is none of ours", async () => {
-    const { user, order } = await world.ordered(site);
-    await world.app.ctx.db
-      .updateTable("orders")
-      .set({ next_check: 0 })
-      .where("order_no", "=", order.order_no)
-      .execute();
-    epay.desk.pay(order.order_no);
-    const unknown = newOrderNo(world.clock.seconds());
-    for (const orderNo of [unknown, "SHOP-1"]) {
-      await epay.desk.take({ orderNo, amount: 500, currency: "CNY", notifyUrl: "" });
-      epay.desk.pay(orderNo);
-    }
-    const bought = await world.ordered(card, { method: "card" });
-    await world.app.ctx.db
-      .updateTable("orders")
-      .set({ next_check: 0 })
-      .where("order_no", "=", bought.order.order_no)
-      .execute();
-    stripe.desk.pay(bought.order.order_no);
-    expect([await world.gained(user), await world.gained(bought.user)]).toEqual([0, 0]);
-    await toMorning();
-    expect(await compareDue(world.app.ctx)).toBe("2 days, 3 brought, 0 missing, 0 unclear");
-    expect([await world.gained(user), await world.gained(bought.user)]).toEqual([25_000_000, 25_000_000]);
-    expect(await open()).toEqual([[unknown, "unknown_order"]]);
-    epay.desk.orders.delete(unknown);
-  });
-
-  test("what only we have is kept for a person, once; one that the list forgot but the provider knows is not", async () => {
-    const [gone, hidden] = [await paid(), await paid()];
-    epay.desk.orders.delete(gone.no);
-    epay.faults.hideFromList = hidden.no;
-    const before = await open();
-    await toMorning();
-    expect(await compareDue(world.app.ctx)).toBe("2 days, 0 brought, 1 missing, 0 unclear");
-    expect((await open()).filter((row) => !before.some((known) => known[0] === row[0]))).toEqual([
-      [gone.no, "not_listed"],
-    ]);
-    // What was credited stays: a person decides.
-    expect(await world.gained(gone.user)).toBe(25_000_000);
-  });
-
-  test("pages that shift while they are read lose nothing", async () => {
-    const { user, order } = await world.ordered(site);
-    await world.app.ctx.db
-      .updateTable("orders")
-      .set({ next_check: 0 })
-      .where("order_no", "=", order.order_no)
-      .execute();
-    epay.desk.pay(order.order_no);
-    const fill = async (count: number) => {
-      for (let index = 0; index < count; index++) {
-        const orderNo = newOrderNo(world.clock.seconds());
-        await epay.desk.take({ orderNo, amount: 100, currency: "CNY", notifyUrl: "" });
+  test.each(PROVIDERS)(
+    "%s: what only the provider has is credited, or kept when no order fits",
+    async (provider) => {
+      const { user } = await untold(provider);
+      const { desk } = deskOf(provider);
+      const unknown = newOrderNo(world.clock.seconds());
+      // Another shop's order is none of ours.
+      for (const orderNo of [unknown, "SHOP1"]) {
+        await desk.take({ orderNo, amount: 500, currency: "CNY", notifyUrl: "" });
+        desk.pay(orderNo);
       }
-    };
-    // The order is the last of its page, and slips to the next one.
-    await fill(49);
-    epay.faults.beforePage = async (page) => {
-      if (page === 1) return;
-      epay.faults.beforePage = async () => undefined;
-      await fill(3);
-    };
-    const several = await Promise.all(
-      Array.from({ length: 5 }, () => world.ordered(card, { method: "card" })),
-    );
-    for (const { order: made } of several) stripe.desk.pay(made.order_no);
-    stripe.pageSize.most = 2;
-    await toMorning();
-    await compareDue(world.app.ctx);
-    expect(await world.gained(user)).toBe(25_000_000);
+      expect(await world.gained(user)).toBe(0);
+      const before = await open();
+      await toNextDay(13);
+      // Stripe names the order of a session only when it was made by us.
+      expect(await compareDue(world.app.ctx)).toBe(found(2, 0));
+      expect(await world.gained(user)).toBe(25_000_000);
+      expect((await open()).filter(([no]) => !before.some(([known]) => known === no))).toEqual([
+        [unknown, "unknown_order"],
+      ]);
+      desk.orders.delete(unknown);
+    },
+  );
+
+  test.each(PROVIDERS)(
+    "%s: what only we have is kept for a person, once; one that the list forgot but the provider knows is not",
+    async (provider) => {
+      const [gone, hidden] = [await paid(provider), await paid(provider)];
+      const { desk } = deskOf(provider);
+      desk.orders.delete(gone.no);
+      desk.hideFromList = hidden.no;
+      const before = await open();
+      await toNextDay(13);
+      expect(await compareDue(world.app.ctx)).toBe(found(0, 1));
+      expect((await open()).filter(([no]) => !before.some(([known]) => known === no))).toEqual([
+        [gone.no, "not_listed"],
+      ]);
+      // What was credited stays: a person decides.
+      expect(await world.gained(gone.user)).toBe(25_000_000);
+    },
+  );
+
+  test.each(["epay-v1", "epay-v2"] as const)(
+    "%s: pages that shift while they are read lose nothing",
+    async (provider) => {
+      const { user } = await untold(provider);
+      const { desk } = deskOf(provider);
+      const { faults } = provider === "epay-v1" ? all.epay : all.other;
+      const fill = async (count: number) => {
+        for (let index = 0; index < count; index++) {
+          const orderNo = newOrderNo(world.clock.seconds());
+          await desk.take({ orderNo, amount: 100, currency: "CNY", notifyUrl: "" });
+        }
+      };
+      // The order is the last of its page, and slips to the next one.
+      await fill(49);
+      faults.beforePage = async (page) => {
+        if (page === 1) return;
+        faults.beforePage = async () => undefined;
+        await fill(3);
+      };
+      await toNextDay(13);
+      expect(await compareDue(world.app.ctx)).toBe(found(1, 0));
+      expect(await world.gained(user)).toBe(25_000_000);
+    },
+  );
+
+  test("stripe: pages of two sessions each are all read", async () => {
+    const several = [];
+    for (let index = 0; index < 5; index++) several.push(await untold("stripe"));
+    all.stripe.pageSize.most = 2;
+    await toNextDay(13);
+    expect(await compareDue(world.app.ctx)).toBe(found(5, 0));
     for (const buyer of several) expect(await world.gained(buyer.user)).toBe(25_000_000);
   });
 
-  test("a payment in the last second of a day is found, though we heard of it on the next", async () => {
-    const now = world.clock.seconds();
-    const { beforeSec } = spanOfDay(dayOf(now));
-    world.clock.advance((beforeSec - 1 - now) * 1_000);
-    const { order } = await world.ordered(site);
-    const made = epay.desk.pay(order.order_no);
-    world.clock.advance(2_000);
-    await world.notify(site, { query: epay.noticeV1(made) });
-    const before = await open();
-    await toMorning();
-    for (let day = 0; day < 2; day++) {
-      expect(await compareDue(world.app.ctx)).toMatch(/ 0 brought, 0 missing, 0 unclear$/);
-      world.clock.advance(DAY_SEC * 1_000);
-    }
-    expect(await open()).toEqual(before);
+  test.each(PROVIDERS)(
+    "%s: a payment in the last second of a day is found, though we heard of it on the next",
+    async (provider) => {
+      const now = world.clock.seconds();
+      const { beforeSec } = spanOfDay(dayOf(now));
+      world.clock.advance((beforeSec - 1 - now) * 1_000);
+      const { account, method, desk, notice } = deskOf(provider);
+      const { order } = await world.ordered(account, { method });
+      desk.pay(order.order_no);
+      world.clock.advance(2_000);
+      await world.notify(account, notice(order.order_no));
+      const before = await open();
+      await toNextDay(13);
+      for (let day = 0; day < 2; day++) {
+        expect(await compareDue(world.app.ctx)).toMatch(/ 0 brought, 0 missing, 0 later, 0 unclear$/);
+        world.clock.advance(DAY_SEC * 1_000);
+      }
+      expect(await open()).toEqual(before);
+    },
+  );
+
+  test("a bill that is not made yet is waited for, and a list that cannot be understood is asked for again", async () => {
+    for (const provider of ["alipay", "wechat"]) await paid(provider);
+    await toNextDay(3);
+    expect(await compareDue(world.app.ctx)).toBe("3 days, 0 brought, 0 missing, 2 later, 0 unclear");
+    world.clock.advance(10 * 3_600_000);
+    for (const { desk } of all.desks) desk.mode = "html";
+    expect(await compareDue(world.app.ctx)).toBe("0 days, 0 brought, 0 missing, 0 later, 2 unclear");
+    for (const { desk } of all.desks) desk.mode = "ok";
+    all.wechat.bills.isBillForged = true;
+    expect(await compareDue(world.app.ctx)).toBe("1 days, 0 brought, 0 missing, 0 later, 1 unclear");
+    all.wechat.bills.isBillForged = false;
+    expect(await compareDue(world.app.ctx)).toBe("1 days, 0 brought, 0 missing, 0 later, 0 unclear");
   });
 
-  test("a list that cannot be understood finds nothing missing, and is asked for again", async () => {
-    await paid();
-    await toMorning();
-    epay.desk.mode = "html";
-    expect(await compareDue(world.app.ctx)).toMatch(/ 0 brought, 0 missing, 1 unclear$/);
-    epay.desk.mode = "ok";
-    expect(await compareDue(world.app.ctx)).toMatch(/^\d+ days, 0 brought, 0 missing, 0 unclear$/);
+  test("an order that the provider says nothing clear about is asked about again with its day", async () => {
+    const { user } = await untold("alipay");
+    await toNextDay(13);
+    all.alipay.faults.look = { out_trade_no: "another" };
+    expect(await compareDue(world.app.ctx)).toBe("4 days, 0 brought, 0 missing, 0 later, 1 unclear");
+    expect(await world.gained(user)).toBe(0);
+    all.alipay.faults.look = {};
+    expect(await compareDue(world.app.ctx)).toBe("1 days, 1 brought, 0 missing, 0 later, 0 unclear");
+    expect(await world.gained(user)).toBe(25_000_000);
+  });
+
+  test("a line in a file that nobody signed credits nothing: what the question says counts", async () => {
+    const { no, user } = await untold("alipay");
+    const order = all.alipay.desk.order(no);
+    await toNextDay(13);
+    all.alipay.faults.look = { trade_status: "WAIT_BUYER_PAY" };
+    expect(await compareDue(world.app.ctx)).toBe(found(1, 0));
+    all.alipay.faults.look = {};
+    expect(await world.gained(user)).toBe(0);
+    expect(await open()).toContainEqual([no, "not_confirmed"]);
+    order.state = "closed";
+  });
+
+  test("what went back is missing nowhere; a refund made at WeChat Pay's platform is found and booked once", async () => {
+    const [one, two] = [await paid("epay-v1"), await paid("epay-v2")];
+    for (const { no } of [one, two]) {
+      const body = { amount: "30.00", reason: "测试" };
+      const answer = await world.app.call(asRoot, "POST", `/api/payment/manage/${no}/refund`, body);
+      expect(answer.message).toBe("");
+    }
+    const { no, user } = await paid("wechat");
+    all.wechat.bills.elsewhere = [{ orderNo: no, id: "5030", amount: 1_000 }];
+    await toNextDay(13);
+    expect(await compareDue(world.app.ctx)).toBe(found(1, 0));
+    expect(await world.gained(user)).toBe(16_666_667);
+    await toNextDay(13);
+    expect(await compareDue(world.app.ctx)).toBe(found(0, 0));
+    expect(await world.gained(user)).toBe(16_666_667);
+  });
+
+  test("the reconciliation page tells of each day, and the operator is told of what waits", async () => {
+    const target = await world.app.call(asRoot, "POST", "/api/alert/target", {
+      kind: "webhook",
+      name: "duty",
+      is_enabled: true,
+      address: `${robots.url}/hook`,
+      secret: ROBOT.webhookSecret,
+      events: ["payment_review"],
+    });
+    expect(target.message).toBe("");
+    const { no } = await paid("wechat");
+    all.wechat.desk.orders.delete(no);
+    await toNextDay(3);
+    await compareDue(world.app.ctx);
+    const days = async () => {
+      const { data } = await world.app.call(asRoot, "GET", "/api/reconciliation");
+      const rows = data.days as { day: string; instance_id: number; missing: number; state: string }[];
+      return rows.filter(({ instance_id }) => instance_id === deskOf("wechat").account.id)[0];
+    };
+    expect(await days()).toMatchObject({ missing: 0, state: "later" });
+    world.clock.advance(10 * 3_600_000);
+    await compareDue(world.app.ctx);
+    expect(await days()).toMatchObject({ listed: 0, brought: 0, missing: 1, state: "compared" });
+    expect(await open()).toContainEqual([no, "not_listed"]);
+    await world.app.ctx.alerts.idle();
+    expect(JSON.stringify(robots.taken.map(({ body }) => body.data.alerts))).toContain(no);
   });
 });

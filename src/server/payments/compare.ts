@@ -1,67 +1,109 @@
 // Compares a day's payments with the provider's own list, both ways: what only the provider has is credited or kept for a person, what only we
 // have is asked about once more and then kept for a person (requirements Y43).
 import { dayOf } from "#contract/month.ts";
-import { findOption, saveOption } from "#server/store/options.ts";
+import { listRefunds } from "#server/store/order-refunds.ts";
 import { findOrder, listPaidOrders, type OrderRow } from "#server/store/orders.ts";
+import { lastPaymentDays, savePaymentDay } from "#server/store/payment-days.ts";
 import { countUnclear, listInstances } from "#server/store/payment-instances.ts";
-import { bringOddity, bringPayment } from "./evidence.ts";
+import { bringOddity, bringPayment, bringReversal } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
 import { askOrder, depsOf, type OrderTools } from "./orders.ts";
-import type { Instance, Payment, Span } from "./provider.ts";
+import type { Instance, Listed, Payment, Reversal, Span } from "./provider.ts";
 
 const DAY_SEC = 86_400;
 /** After a day's end by Beijing time: what was under way then has been told. */
 const WAIT_SEC = 2 * 3_600;
 /** A server that was off for longer compares the last days only. */
 const MOST_DAYS = 7;
-/** Where the job keeps which day was compared last, by merchant account: JSON. */
-const COMPARED = "PaymentsCompared";
 
 export interface Compared {
-  /** Payments that only the provider had. */
+  /** Payments of the list that are of our orders. */
+  readonly listed: number;
+  /** Payments and refunds that only the provider had. */
   readonly brought: number;
   /** Payments that only we have. */
   readonly missing: number;
+  /** Why it has to be compared again; "" = it has not. */
+  readonly problem: string;
 }
 
-/** Compares one span of one account; undefined = the provider gave no list that can be understood. */
-export async function compareSpan(
-  tools: OrderTools,
-  instance: Instance,
-  span: Span,
-): Promise<Compared | undefined> {
+/** The provider makes its list later. */
+export const LATER = "later";
+
+/** What became of one difference; `unclear` = the provider did not say. */
+type Verdict = "same" | "differs" | "unclear";
+
+/** Compares one span of one account. */
+export async function compareSpan(tools: OrderTools, instance: Instance, span: Span): Promise<Compared> {
   const { db } = tools;
-  const listed = await providerOf(instance).list?.(instance, span, depsOf(tools, instance, ""));
-  if (listed === undefined) return { brought: 0, missing: 0 };
-  await countUnclear(db, instance.id, listed.kind === "listed");
-  if (listed.kind === "unclear") return undefined;
-  let brought = 0;
-  for (const payment of listed.payments) if (await bring(tools, instance, payment)) brought += 1;
-  const known = new Set(listed.payments.map(({ tradeNo }) => tradeNo));
-  let missing = 0;
+  const none = { listed: 0, brought: 0, missing: 0 };
+  const answer = await providerOf(instance).list(instance, span, depsOf(tools, instance, ""));
+  if (answer.kind === "later") return { ...none, problem: LATER };
+  await countUnclear(db, instance.id, answer.kind === "listed");
+  if (answer.kind === "unclear") return { ...none, problem: answer.problem };
+  const ours = answer.payments.filter(({ orderNo }) => OWN.test(orderNo));
+  const brought: Verdict[] = [];
+  for (const payment of ours) brought.push(await bring(tools, instance, { payment, answer }));
+  for (const reversal of answer.reversals ?? []) brought.push(await bringBack(tools, instance, reversal));
+  const known = new Set([...answer.payments.map(({ tradeNo }) => tradeNo), ...(answer.returned ?? [])]);
+  const missing: Verdict[] = [];
   for (const order of await listPaidOrders(db, instance.id, span))
-    if (!known.has(order.trade_no) && (await report(tools, instance, order))) missing += 1;
-  return { brought, missing };
+    if (!known.has(order.trade_no)) missing.push(await report(tools, instance, order));
+  const count = (verdicts: readonly Verdict[]) => verdicts.filter((verdict) => verdict === "differs").length;
+  // What could not be found out is asked about again with the whole day; what was brought then is known already.
+  const isUnclear = [...brought, ...missing].includes("unclear");
+  return {
+    listed: ours.length,
+    brought: count(brought),
+    missing: count(missing),
+    problem: isUnclear ? "no clear answer about an order" : "",
+  };
 }
 
 /** What `newOrderNo` makes: a merchant account may sell for other shops too, whose orders are none of ours. */
 const OWN = /^TG\d{8}[0-9A-Z]{16}$/;
 
-/** Brings a payment that we have not. Returns whether it was one. */
-async function bring(tools: OrderTools, instance: Instance, payment: Payment): Promise<boolean> {
-  if (!OWN.test(payment.orderNo)) return false;
-  const order = await findOrder(tools.db, payment.orderNo);
-  const isKnown = order?.instance_id === instance.id && order.trade_no === payment.tradeNo;
-  if (isKnown && order.paid_minor === payment.amountMinor) return false;
-  const origin = { kind: "poll", key: `${payment.tradeNo}/${payment.amountMinor}`, body: "" } as const;
-  await bringPayment(tools, instance, { payment, origin });
-  return true;
+/** Brings a payment that we have not. A list that nobody signed proves nothing: the provider is asked about the order itself. */
+async function bring(
+  tools: OrderTools,
+  instance: Instance,
+  { payment, answer }: { readonly payment: Payment; readonly answer: Listed & { kind: "listed" } },
+): Promise<Verdict> {
+  const { orderNo, tradeNo, amountMinor } = payment;
+  const order = await findOrder(tools.db, orderNo);
+  const isOurs = order?.instance_id === instance.id;
+  const isKnown = isOurs && order.trade_no === tradeNo;
+  if (isKnown && order.paid_minor === amountMinor) return "same";
+  const origin = { kind: "poll", key: `${tradeNo}/${amountMinor}`, body: "" } as const;
+  if (!answer.isHearsay || !isOurs) {
+    await bringPayment(tools, instance, { payment, origin });
+    return "differs";
+  }
+  const asked = isKnown ? "open" : await askOrder(tools, order, { kind: "poll", isUrgent: true });
+  if (asked === "unclear" || asked === "throttled" || asked === "off") return "unclear";
+  const now = asked === "paid" ? await findOrder(tools.db, orderNo) : order;
+  if (now?.trade_no === tradeNo && now.paid_minor === amountMinor) return "differs";
+  const facts = { trade_no: tradeNo, amount_minor: amountMinor, currency: payment.currency };
+  await bringOddity(tools, instance, { orderNo, verdict: "not_confirmed", origin, facts });
+  return "differs";
+}
+
+/** Brings a refund that was made at the provider and that we have not heard of. */
+async function bringBack(tools: OrderTools, instance: Instance, reversal: Reversal): Promise<Verdict> {
+  const { providerId, orderNo, amountMinor } = reversal;
+  if (!OWN.test(orderNo)) return "same";
+  const refunds = await listRefunds(tools.db, orderNo);
+  if (refunds.some(({ provider_id }) => provider_id === providerId)) return "same";
+  const origin = { kind: "poll", key: `refund/${providerId}/${amountMinor}`, body: "" } as const;
+  await bringReversal(tools, instance, { reversal, origin });
+  return "differs";
 }
 
 /** A payment that the list has not: the provider may still know it when it is asked for it alone. */
-async function report(tools: OrderTools, instance: Instance, order: OrderRow): Promise<boolean> {
+async function report(tools: OrderTools, instance: Instance, order: OrderRow): Promise<Verdict> {
   const answer = await askOrder(tools, order, { kind: "poll", isUrgent: true });
-  if (answer !== "open" && answer !== "gone") return false;
+  if (answer === "unclear" || answer === "throttled") return "unclear";
+  if (answer === "paid" || answer === "off") return "same";
   const { order_no: orderNo, trade_no, paid_minor, currency } = order;
   await bringOddity(tools, instance, {
     orderNo,
@@ -69,7 +111,7 @@ async function report(tools: OrderTools, instance: Instance, order: OrderRow): P
     origin: { kind: "poll", key: `compare/${trade_no}`, body: "" },
     facts: { trade_no, amount_minor: paid_minor, currency },
   });
-  return true;
+  return "differs";
 }
 
 /** Days that are to be compared, oldest first, `2026-11-24`: those after the last one, up to the one that has ended. Pure. */
@@ -94,24 +136,29 @@ export function spanOfDay(day: string): Span {
 /** Compares what is due of all accounts. Returns what was found, for the log. */
 export async function compareDue(tools: OrderTools): Promise<string> {
   const { db, clock } = tools;
-  // Written below alone.
-  const last = JSON.parse((await findOption(db, COMPARED)) || "{}") as Record<string, string>;
-  const found = { days: 0, brought: 0, missing: 0, unclear: 0 };
+  const last = await lastPaymentDays(db);
+  const found = { days: 0, brought: 0, missing: 0, later: 0, unclear: 0 };
   for (const row of await listInstances(db)) {
     const instance = openInstance(tools, row);
-    if (!instance || providerOf(instance).list === undefined) continue;
-    for (const day of dueDays(last[row.id], clock.seconds())) {
-      const compared = await compareSpan(tools, instance, spanOfDay(day));
-      if (compared === undefined) {
-        found.unclear += 1;
-        break;
-      }
-      found.days += 1;
+    if (!instance) continue;
+    for (const day of dueDays(last.get(row.id), clock.seconds())) {
+      const { problem, ...compared } = await compareSpan(tools, instance, spanOfDay(day));
       found.brought += compared.brought;
       found.missing += compared.missing;
-      last[row.id] = day;
-      await saveOption(db, COMPARED, JSON.stringify(last));
+      if (problem === "") found.days += 1;
+      else if (problem === LATER) found.later += 1;
+      else found.unclear += 1;
+      await savePaymentDay(db, {
+        ...compared,
+        instance_id: row.id,
+        day,
+        problem,
+        compared_at: clock.seconds(),
+      });
+      // The days after it would be compared before it, and it never.
+      if (problem !== "") break;
     }
   }
-  return `${found.days} days, ${found.brought} brought, ${found.missing} missing, ${found.unclear} unclear`;
+  const { days, brought, missing, later, unclear } = found;
+  return `${days} days, ${brought} brought, ${missing} missing, ${later} later, ${unclear} unclear`;
 }

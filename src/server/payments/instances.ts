@@ -13,7 +13,8 @@ import type { Instance, Provider } from "./provider.ts";
 import { alipay } from "./providers/alipay.ts";
 import { epayV1, epayV2 } from "./providers/epay.ts";
 import { stripe } from "./providers/stripe.ts";
-import { wechat, wechatKeys } from "./providers/wechat.ts";
+import { wechat } from "./providers/wechat.ts";
+import { wechatKeys } from "./providers/wechat-call.ts";
 
 const PROVIDERS: Readonly<Record<PaymentProviderName, Provider>> = {
   "epay-v1": epayV1,

@@ -128,7 +128,17 @@ export interface Reply {
 
 /** Payments of a span as the provider's own list has them. */
 export type Listed =
-  | { readonly kind: "listed"; readonly payments: readonly Payment[] }
+  | {
+      readonly kind: "listed";
+      readonly payments: readonly Payment[];
+      /** Not signed by the provider: each payment that is new to us is asked about before it counts. */
+      readonly isHearsay?: true;
+      /** Trade numbers of payments of which something went back since. */
+      readonly returned?: readonly string[];
+      readonly reversals?: readonly Reversal[];
+    }
+  /** The provider makes the list of that day later. */
+  | { readonly kind: "later" }
   | { readonly kind: "unclear"; readonly problem: string };
 
 /** From the first and before the second, seconds. */
@@ -151,8 +161,8 @@ export interface Provider {
     order: OrderFacts,
     refund: RefundFacts & { deps: ProviderDeps },
   ): Promise<Refunded>;
-  /** All payments that were made in a span, and perhaps some around it; absent = the provider has no list that programs can read. */
-  list?(instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed>;
+  /** All payments that were made in a span, and perhaps some around it. */
+  list(instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed>;
   /** What became of a refund; the same number. */
   askRefund(
     instance: Instance,

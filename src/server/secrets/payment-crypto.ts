@@ -1,4 +1,4 @@
-// What payment providers sign and encrypt with: MD5, RSA with SHA-256, AES-256-GCM. Knows no provider.
+// What payment providers sign and encrypt with: MD5, SHA-1, RSA with SHA-256, AES-256-GCM. Knows no provider.
 import {
   createDecipheriv,
   createHash,
@@ -16,6 +16,11 @@ export type RsaKey = KeyObject;
 /** MD5 of a text as UTF-8, lower-case hex: only where a provider's protocol asks for it. */
 export function md5Hex(text: string): string {
   return createHash("md5").update(text, "utf8").digest("hex");
+}
+
+/** SHA-1 of a file, lower-case hex: only where a provider's protocol asks for it. */
+export function sha1Hex(bytes: Uint8Array): string {
+  return createHash("sha1").update(bytes).digest("hex");
 }
 
 /** Compares signatures of equal length in constant time; another length is a plain no (requirements Y12). */

@@ -125,9 +125,24 @@ export interface OrderRefundsTable {
   checks: Generated<number>;
 }
 
+/** A day of a merchant account, by Beijing time, as it was compared with the provider's list. */
+export interface PaymentDaysTable {
+  instance_id: number;
+  /** `2026-11-24` */
+  day: string;
+  /** Payments of ours in the list. */
+  listed: number;
+  brought: number;
+  missing: number;
+  /** Why it will be compared again; "" = it will not. */
+  problem: string;
+  compared_at: number;
+}
+
 export interface PaymentTables {
   payment_instances: PaymentInstancesTable;
   orders: OrdersTable;
   payment_events: PaymentEventsTable;
   order_refunds: OrderRefundsTable;
+  payment_days: PaymentDaysTable;
 }

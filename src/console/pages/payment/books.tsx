@@ -11,11 +11,13 @@ import { Facts } from "#console/ui/facts.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
+import { StatusTag } from "#console/ui/status-tag.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import {
   type BookMismatch,
   type Books,
   booksApi,
+  type ComparedDay,
   type InstanceSums,
   type OpenReservation,
 } from "#contract/books.ts";
@@ -138,6 +140,43 @@ function Payments({ rows }: { readonly rows: readonly InstanceSums[] }) {
   );
 }
 
+const DAY_STATES = {
+  compared: { tone: "good", label: "已核对" },
+  later: { tone: "idle", label: "账单未出" },
+  unclear: { tone: "warn", label: "将重试" },
+} as const;
+
+function DayState({ row }: { readonly row: ComparedDay }) {
+  const isSame = row.brought + row.missing === 0;
+  if (row.state === "compared" && !isSame) return <StatusTag tone="warn" label="有差异" />;
+  return <StatusTag {...DAY_STATES[row.state]} />;
+}
+
+function Days({ rows }: { readonly rows: readonly ComparedDay[] }) {
+  return (
+    <Section
+      title="每日核对"
+      lead="每天把前一天的订单与支付平台的账单逐笔核对。平台多出的付款查实后入账或转为待处理，平台没有的转为待处理，并通知管理员。"
+    >
+      <Sheet<ComparedDay>
+        label="每日核对"
+        width={720}
+        rowKey={({ instance_id, day }) => `${instance_id} ${day}`}
+        rows={rows}
+        columns={[
+          { title: "日期", dataIndex: "day" },
+          { title: "收款渠道", dataIndex: "name" },
+          { title: "结果", render: (_, row) => <DayState row={row} /> },
+          { title: "账单笔数", dataIndex: "listed", align: "right", render: formatCount },
+          { title: "仅平台有", dataIndex: "brought", align: "right", render: formatCount },
+          { title: "仅本系统有", dataIndex: "missing", align: "right", render: formatCount },
+          { title: "核对时间", dataIndex: "compared_at", render: formatTime },
+        ]}
+      />
+    </Section>
+  );
+}
+
 export function BooksPage() {
   const { data, error, refetch, isFetching } = useQuery({
     ...query(booksApi.check, {}),
@@ -165,6 +204,7 @@ export function BooksPage() {
       {data.mismatches.length === 0 ? null : <Mismatches rows={data.mismatches} />}
       <Open books={data} />
       {data.payments.length === 0 ? null : <Payments rows={data.payments} />}
+      {data.days.length === 0 ? null : <Days rows={data.days} />}
     </Page>
   );
 }

@@ -13,77 +13,11 @@ import type {
 } from "#server/payments/provider.ts";
 import { SUBJECT } from "#server/payments/provider.ts";
 import { formBody, type Params, parseForm } from "#server/payments/wire/form.ts";
-import { rawMembers } from "#server/payments/wire/raw-json.ts";
-import { signAlipay, verifiesAlipayNotice } from "#server/payments/wire/signatures.ts";
-import { rsaPrivateKey, rsaPublicKey, verifiesRsa } from "#server/secrets/payment-crypto.ts";
-import { callProvider, FORM, objectOf, problemOf, textOf } from "./call.ts";
-
-const CN_OFFSET_SEC = 8 * 3600;
-
-/** `yyyy-MM-dd HH:mm:ss` in Beijing. */
-function beijing(sec: number): string {
-  return new Date((sec + CN_OFFSET_SEC) * 1000).toISOString().slice(0, 19).replace("T", " ");
-}
-
-type Biz = Readonly<Record<string, string>>;
-
-/** A signed request; undefined = the account has no usable key. */
-function signed(
-  instance: Instance,
-  { method, biz, deps, isPage }: { method: string; biz: Biz; deps: ProviderDeps; isPage?: boolean },
-): [string, string][] | undefined {
-  const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
-  if (!key) return undefined;
-  const params: [string, string][] = [
-    ["app_id", instance.field("app_id")],
-    ["method", method],
-    ["format", "JSON"],
-    ["charset", "utf-8"],
-    ["sign_type", "RSA2"],
-    ["timestamp", beijing(deps.nowSec)],
-    ["version", "1.0"],
-    ["notify_url", deps.notifyUrl],
-    ...(isPage ? ([["return_url", deps.returnUrl]] as [string, string][]) : []),
-    ["biz_content", JSON.stringify(biz)],
-  ];
-  return [...params, ["sign", signAlipay(params, key)]];
-}
-
-type Answer =
-  | {
-      readonly kind: "answer";
-      readonly code: string;
-      readonly sub: string;
-      readonly body: Record<string, unknown>;
-    }
-  | { readonly kind: "unclear"; readonly problem: string };
-
-async function alipayCall(
-  instance: Instance,
-  method: string,
-  { biz, deps }: { biz: Biz; deps: ProviderDeps },
-): Promise<Answer> {
-  const params = signed(instance, { method, biz, deps });
-  if (!params) return { kind: "unclear", problem: "no usable key" };
-  const url = `${instance.baseUrl}/gateway.do?charset=utf-8`;
-  const result = await callProvider(deps.egress, {
-    method: "POST",
-    url,
-    headers: FORM,
-    body: formBody(params),
-  });
-  if (result.kind === "fault" || result.status !== 200)
-    return { kind: "unclear", problem: problemOf(result) };
-  const members = rawMembers(result.text);
-  const inner = members?.get(`${method.replaceAll(".", "_")}_response`);
-  const key = rsaPublicKey(instance.field("platform_key"));
-  const sign = textOf(objectOf(result.text)?.["sign"]);
-  // Over the very bytes: the same JSON written otherwise has another signature (requirements Y30).
-  if (inner === undefined || !key || !verifiesRsa(inner, sign, key))
-    return { kind: "unclear", problem: "signature" };
-  const body = objectOf(inner) ?? {};
-  return { kind: "answer", code: textOf(body["code"]), sub: textOf(body["sub_code"]), body };
-}
+import { verifiesAlipayNotice } from "#server/payments/wire/signatures.ts";
+import { rsaPublicKey } from "#server/secrets/payment-crypto.ts";
+import { listAlipay } from "./alipay-bill.ts";
+import { alipayCall, beijing, isPassing, named, signedAlipay } from "./alipay-call.ts";
+import { textOf } from "./call.ts";
 
 async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
   const biz = {
@@ -95,7 +29,7 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
       : { timeout_express: `${Math.max(1, Math.ceil((order.expiresSec - deps.nowSec) / 60))}m` }),
   };
   if (order.method === "page") {
-    const params = signed(instance, { method: "alipay.trade.page.pay", biz, deps, isPage: true });
+    const params = signedAlipay(instance, { method: "alipay.trade.page.pay", biz, deps, isPage: true });
     if (!params) return { kind: "refused", problem: "no usable key" };
     return { kind: "ready", qr: "", url: `${instance.baseUrl}/gateway.do?${formBody(params)}`, session: "" };
   }
@@ -105,15 +39,6 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
   if (answer.code !== "10000" || qr === "")
     return { kind: isPassing(answer) ? "unclear" : "refused", problem: named(answer) };
   return { kind: "ready", qr, url: "", session: "" };
-}
-
-/** 20000 = the platform is not available, nothing is known. */
-function isPassing({ code, sub }: { code: string; sub: string }): boolean {
-  return code === "20000" || code === "" || sub.endsWith("SYSTEM_ERROR");
-}
-
-function named({ code, sub }: { code: string; sub: string }): string {
-  return /^[\w.-]{1,60}$/.test(sub) ? sub : `code ${/^\d{1,6}$/.test(code) ? code : "?"}`;
 }
 
 async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked> {
@@ -222,6 +147,7 @@ export const alipay: Provider = {
     return "closed";
   },
   read,
+  list: listAlipay,
   refund,
   askRefund,
 };

@@ -1,9 +1,12 @@
 // The one way to call a provider: bounded, no redirects, the address policy in force; addresses with keys in them reach no log.
 import type { Egress } from "#server/egress/dispatcher.ts";
-import { fetchText, type TextResult } from "#server/egress/fetch-text.ts";
+import { type BytesResult, fetchBytes, fetchText, type TextResult } from "#server/egress/fetch-text.ts";
 
 const TIMEOUT_MS = 15_000;
 const LIMIT_BYTES = 1024 * 1024;
+/** A day's bill, some 100,000 payments, and the time to fetch it in. */
+const BILL_BYTES = 32 * 1024 * 1024;
+const BILL_TIMEOUT_MS = 120_000;
 
 export interface ProviderCall {
   readonly method: "GET" | "POST";
@@ -20,6 +23,15 @@ export function callProvider(egress: Pick<Egress, "send">, call: ProviderCall): 
     headers: [],
     ...call,
   });
+}
+
+/** Fetches a file that a provider keeps ready. Never throws. */
+export function fetchBill(
+  egress: Pick<Egress, "send">,
+  { url, headers = [] }: { readonly url: string; readonly headers?: readonly string[] },
+): Promise<BytesResult> {
+  const call = { method: "GET", url, headers, timeoutMs: BILL_TIMEOUT_MS, limitBytes: BILL_BYTES } as const;
+  return fetchBytes(egress, call);
 }
 
 export const FORM = ["content-type", "application/x-www-form-urlencoded; charset=utf-8"] as const;
@@ -52,6 +64,6 @@ export function memberOf(value: unknown, name: string): Record<string, unknown> 
 }
 
 /** Why an answer says nothing, in a word. */
-export function problemOf(result: TextResult): string {
+export function problemOf(result: TextResult | BytesResult): string {
   return result.kind === "fault" ? result.code : `status ${result.status}`;
 }

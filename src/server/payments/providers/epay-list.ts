@@ -1,27 +1,24 @@
-// The list of orders of a 易支付 V1 site (`act=orders`): newest first, page by page, without a filter by time (vendors/epay).
+// The list of orders of a 易支付 site (V1 `act=orders`, V2 `/api/merchant/orders`): newest first, page by page, without a filter by time
+// (vendors/epay). The pages of V2 are signed without their rows, so that these raise questions only.
 import { minorOf } from "#contract/money.ts";
-import type { Instance, Listed, Payment, ProviderDeps, Span } from "#server/payments/provider.ts";
-import { formBody } from "#server/payments/wire/form.ts";
-import { callProvider, memberOf, objectOf, problemOf, textOf } from "./call.ts";
+import type { Instance, Listed, Payment, Span } from "#server/payments/provider.ts";
+import { beijingSec } from "#server/payments/wire/bill.ts";
+import { memberOf, textOf } from "./call.ts";
 
-const PAGE = 50;
+/** Rows of a page; sites give no more. */
+export const EPAY_PAGE = 50;
 /** What is beyond says that the site does not sort, or does not end its list. */
 const MOST_PAGES = 400;
 /** An order can be paid for long after it was made; sites keep it open for less. Unit: seconds. */
 const OPEN_SEC = 86_400;
-
-/** `2026-11-24 12:00:00`, which sites write in Beijing time, in seconds; undefined = it is none. */
-export function beijingSec(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text)) return undefined;
-  const at = Date.parse(`${text.replace(" ", "T")}+08:00`);
-  return Number.isNaN(at) ? undefined : at / 1_000;
-}
 
 interface Row {
   readonly tradeNo: string;
   readonly addedSec: number;
   /** undefined = it is not paid. */
   readonly payment: Payment | undefined;
+  /** It was paid, and something went back or is frozen. */
+  readonly isReturned: boolean;
 }
 
 /** A row as far as it can be read; undefined = it cannot. */
@@ -30,8 +27,8 @@ function rowOf(instance: Instance, value: unknown): Row | undefined {
   const tradeNo = textOf(row["trade_no"]);
   const addedSec = beijingSec(textOf(row["addtime"]));
   if (tradeNo === "" || addedSec === undefined) return undefined;
-  const isPaid =
-    textOf(row["status"]) === "1" && textOf(row["pid"] ?? instance.merchantId) === instance.merchantId;
+  const isOurs = textOf(row["pid"] ?? instance.merchantId) === instance.merchantId;
+  const status = textOf(row["status"]);
   const money = row["money"];
   const amount = typeof money === "number" ? money.toFixed(2) : textOf(money);
   const payment = {
@@ -41,43 +38,34 @@ function rowOf(instance: Instance, value: unknown): Row | undefined {
     currency: instance.currency,
     paidSec: beijingSec(textOf(row["endtime"])) ?? 0,
   };
-  return { tradeNo, addedSec, payment: isPaid ? payment : undefined };
+  return {
+    tradeNo,
+    addedSec,
+    payment: isOurs && status === "1" ? payment : undefined,
+    isReturned: isOurs && (status === "2" || status === "3"),
+  };
 }
 
-/** One page; undefined = it cannot be understood as a whole. */
-async function pageOf(
-  instance: Instance,
-  { page, key }: { readonly page: number; readonly key: string },
-  { egress }: ProviderDeps,
-): Promise<readonly Row[] | { readonly problem: string }> {
-  const fields = [
-    ["pid", instance.merchantId],
-    ["limit", String(PAGE)],
-    ["page", String(page)],
-    ["key", key],
-  ] as const;
-  const url = `${instance.baseUrl}/api.php?act=orders&${formBody(fields)}`;
-  const result = await callProvider(egress, { method: "GET", url });
-  const answer = result.kind === "fault" || result.status !== 200 ? undefined : objectOf(result.text);
-  const data = answer?.["data"];
-  if (textOf(answer?.["code"]) !== "1" || !Array.isArray(data)) return { problem: problemOf(result) };
-  const rows = data.map((value) => rowOf(instance, value));
-  const read = rows.filter((row) => row !== undefined);
-  return read.length === rows.length ? read : { problem: "a row of the list" };
-}
+export type EpayPage = { readonly rows: readonly unknown[] } | { readonly problem: string };
 
 /** Everything that was ordered since a day before the span. New orders move the others to later pages: what comes twice is taken once. */
-export async function listV1(instance: Instance, { fromSec }: Span, deps: ProviderDeps): Promise<Listed> {
-  const [key] = instance.secrets("key");
-  if (key === undefined) return { kind: "unclear", problem: "no usable key" };
+export async function listEpay(
+  instance: Instance,
+  { fromSec }: Span,
+  pageOf: (page: number) => Promise<EpayPage>,
+): Promise<Listed> {
   const payments = new Map<string, Payment>();
+  const returned = new Set<string>();
   for (let page = 1; page <= MOST_PAGES; page++) {
-    const rows = await pageOf(instance, { page, key }, deps);
-    if ("problem" in rows) return { kind: "unclear", problem: rows.problem };
+    const answer = await pageOf(page);
+    if ("problem" in answer) return { kind: "unclear", problem: answer.problem };
+    const rows = answer.rows.flatMap((row) => rowOf(instance, row) ?? []);
+    if (rows.length < answer.rows.length) return { kind: "unclear", problem: "a row of the list" };
     for (const { tradeNo, payment } of rows) if (payment) payments.set(tradeNo, payment);
+    for (const { tradeNo } of rows.filter((row) => row.isReturned)) returned.add(tradeNo);
     const oldest = Math.min(...rows.map(({ addedSec }) => addedSec));
-    if (rows.length < PAGE || oldest < fromSec - OPEN_SEC)
-      return { kind: "listed", payments: [...payments.values()] };
+    if (rows.length < EPAY_PAGE || oldest < fromSec - OPEN_SEC)
+      return { kind: "listed", payments: [...payments.values()], returned: [...returned] };
   }
   return { kind: "unclear", problem: "too many pages" };
 }

@@ -6,12 +6,14 @@ import type {
   CallbackRequest,
   Created,
   Instance,
+  Listed,
   Notice,
   OrderFacts,
   Provider,
   ProviderDeps,
   Refunded,
   RefundFacts,
+  Span,
 } from "#server/payments/provider.ts";
 import { SUBJECT } from "#server/payments/provider.ts";
 import { formBody, type Params, parseForm } from "#server/payments/wire/form.ts";
@@ -24,13 +26,18 @@ import {
   verifiesEpayV2,
 } from "#server/payments/wire/signatures.ts";
 import { rsaPrivateKey, rsaPublicKey } from "#server/secrets/payment-crypto.ts";
-import { callProvider, FORM, problemOf } from "./call.ts";
-import { listV1 } from "./epay-list.ts";
+import { callProvider, FORM, objectOf, problemOf } from "./call.ts";
+import { EPAY_PAGE, listEpay } from "./epay-list.ts";
 
 type Fields = readonly (readonly [string, string])[];
 
 interface Version {
-  readonly paths: { readonly create: string; readonly query: string; readonly refund: string };
+  readonly paths: {
+    readonly create: string;
+    readonly query: string;
+    readonly refund: string;
+    readonly orders: string;
+  };
   /** The fields with time and signature; undefined = the account has no usable key. */
   signed(instance: Instance, fields: Fields, nowSec: number): Fields | undefined;
   /** The fields of a question or refund: V1 sends its key in clear. */
@@ -40,7 +47,12 @@ interface Version {
 }
 
 const v1: Version = {
-  paths: { create: "/mapi.php", query: "/api.php?act=order", refund: "/api.php?act=refund" },
+  paths: {
+    create: "/mapi.php",
+    query: "/api.php?act=order",
+    refund: "/api.php?act=refund",
+    orders: "/api.php?act=orders",
+  },
   signed(instance, fields) {
     const [key] = instance.secrets("key");
     return key === undefined
@@ -56,7 +68,12 @@ const v1: Version = {
 };
 
 const v2: Version = {
-  paths: { create: "/api/pay/create", query: "/api/pay/query", refund: "/api/pay/refund" },
+  paths: {
+    create: "/api/pay/create",
+    query: "/api/pay/query",
+    refund: "/api/pay/refund",
+    orders: "/api/merchant/orders",
+  },
   signed(instance, fields, nowSec) {
     const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
     const timed = [...fields, ["timestamp", String(nowSec)]] as const;
@@ -160,16 +177,43 @@ async function ask(
     deps.nowSec,
   );
   if (!fields) return { kind: "unclear", problem: "no usable key" };
-  const url = instance.baseUrl + version.paths.query;
-  const result = await callProvider(
+  const result = await question(version, { url: instance.baseUrl + version.paths.query, fields, deps });
+  const answer = read(version, { instance, result, deps });
+  if (!answer) return { kind: "unclear", problem: problemOf(result) };
+  return judge(version, { instance, order, answer });
+}
+
+/** V1 asks in the address, V2 by form. */
+function question(
+  version: Version,
+  { url, fields, deps }: { url: string; fields: Fields; deps: ProviderDeps },
+): Promise<TextResult> {
+  return callProvider(
     deps.egress,
     version === v1
       ? { method: "GET", url: `${url}&${formBody(fields)}` }
       : { method: "POST", url, headers: FORM, body: formBody(fields) },
   );
-  const answer = read(version, { instance, result, deps });
-  if (!answer) return { kind: "unclear", problem: problemOf(result) };
-  return judge(version, { instance, order, answer });
+}
+
+/** Pages are counted from 1 in V1, rows from 0 in V2. */
+async function list(version: Version, instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed> {
+  const listed = await listEpay(instance, span, async (page) => {
+    const named: Fields = [
+      ["pid", instance.merchantId],
+      ["limit", String(EPAY_PAGE)],
+      version === v1 ? ["page", String(page)] : ["offset", String((page - 1) * EPAY_PAGE)],
+    ];
+    const fields = version.authorised(instance, named, deps.nowSec);
+    if (!fields) return { problem: "no usable key" };
+    const result = await question(version, { url: instance.baseUrl + version.paths.orders, fields, deps });
+    const answer = read(version, { instance, result, deps });
+    const rows = result.kind === "answer" ? objectOf(result.text)?.["data"] : undefined;
+    return answer?.get("code") === version.okCode(instance) && Array.isArray(rows)
+      ? { rows }
+      : { problem: problemOf(result) };
+  });
+  return version === v2 && listed.kind === "listed" ? { ...listed, isHearsay: true } : listed;
 }
 
 /** Paid only by the full rule (requirements Y16): everything else is open or says nothing. */
@@ -298,7 +342,7 @@ function createEpay(version: Version): Provider {
     read: (instance, request, deps) => readNotice(version, instance, request, deps),
     refund: (instance, order, facts) => refund(version, instance, order, facts),
     askRefund: (instance, order, facts) => askRefund(version, instance, order, facts),
-    ...(version === v1 ? { list: listV1 } : {}),
+    list: (instance, span, deps) => list(version, instance, span, deps),
     // V1 has no such call; a late payment is credited in any case.
     close: async () => "closed",
   };

@@ -125,6 +125,8 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
     method: "GET",
     path: `/v1/checkout/sessions/${order.session}`,
   });
+  // The account has no such session: nothing was paid in it.
+  if (answer.kind === "refused" && answer.problem === "status 404") return { kind: "open" };
   return answer.kind === "ok" ? judge(instance, answer.body) : { kind: "unclear", problem: answer.problem };
 }
 
@@ -260,7 +262,7 @@ const PAGE = 100;
 const MOST_PAGES = 500;
 
 /** Sessions by when they were begun, page by page, each page from the last session of the one before. */
-const list: NonNullable<Provider["list"]> = async (instance, { fromSec, beforeSec }, deps) => {
+const list: Provider["list"] = async (instance, { fromSec, beforeSec }, deps) => {
   const payments: Payment[] = [];
   let after = "";
   for (let page = 0; page < MOST_PAGES; page++) {

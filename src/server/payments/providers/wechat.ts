@@ -12,83 +12,15 @@ import type {
   Refunded,
 } from "#server/payments/provider.ts";
 import { SUBJECT } from "#server/payments/provider.ts";
-import { verifyWeChat, wechatRequestText } from "#server/payments/wire/signatures.ts";
-import {
-  openGcm,
-  type RsaKey,
-  rsaPrivateKey,
-  rsaPublicKey,
-  signRsa,
-} from "#server/secrets/payment-crypto.ts";
-import { randomHex } from "#server/secrets.ts";
-import { callProvider, JSON_BODY, memberOf, objectOf, problemOf, textOf } from "./call.ts";
-
-/** The keys of an account: before each stands its id on a line of its own. */
-export function wechatKeys(text: string): Map<string, RsaKey> {
-  const keys = new Map<string, RsaKey>();
-  for (const [, serial = "", pem = ""] of text.matchAll(
-    /^\s*(\w{8,80})\s*\n((?!\s*\w{8,80}\s*\n-)[\s\S]*?-----END [A-Z ]+-----)/gm,
-  )) {
-    const key = rsaPublicKey(pem.trim());
-    if (key) keys.set(serial, key);
-  }
-  return keys;
-}
-
-type Answer =
-  | { readonly kind: "ok"; readonly body: Record<string, unknown> }
-  | { readonly kind: "refused"; readonly code: string; readonly status: number }
-  | { readonly kind: "unclear"; readonly problem: string };
+import { verifyWeChat } from "#server/payments/wire/signatures.ts";
+import { openGcm } from "#server/secrets/payment-crypto.ts";
+import { memberOf, objectOf, textOf } from "./call.ts";
+import { listWeChat } from "./wechat-bill.ts";
+import { type WeChatAnswer, wechatCall, wechatKeys, wechatProblem } from "./wechat-call.ts";
 
 /** RFC 3339 in Beijing. */
 function beijing(sec: number): string {
   return `${new Date((sec + 8 * 3600) * 1000).toISOString().slice(0, 19)}+08:00`;
-}
-
-async function wechatCall(
-  instance: Instance,
-  { egress, nowSec }: ProviderDeps,
-  { method, path, content }: { method: "GET" | "POST"; path: string; content?: object },
-): Promise<Answer> {
-  const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
-  const keys = wechatKeys(instance.field("platform_key"));
-  if (!key) return { kind: "unclear", problem: "no usable key" };
-  const body = content === undefined ? "" : JSON.stringify(content);
-  const [timestamp, nonce] = [String(nowSec), randomHex(32).toUpperCase()];
-  const signature = signRsa(wechatRequestText({ method, path, timestamp, nonce, body }), key);
-  const authorization =
-    `WECHATPAY2-SHA256-RSA2048 mchid="${instance.merchantId}",nonce_str="${nonce}",` +
-    `signature="${signature}",timestamp="${timestamp}",serial_no="${instance.field("cert_serial")}"`;
-  const [serial = ""] = keys.keys();
-  const headers = ["authorization", authorization, "wechatpay-serial", serial, ...JSON_BODY];
-  const url = instance.baseUrl + path;
-  const result = await callProvider(egress, { method, url, headers, body: content && body });
-  if (result.kind === "fault") return { kind: "unclear", problem: result.code };
-  const header = (name: string) => textOf(result.headers[name]);
-  const isSigned =
-    verifyWeChat(
-      {
-        timestamp: header("wechatpay-timestamp"),
-        nonce: header("wechatpay-nonce"),
-        signature: header("wechatpay-signature"),
-        serial: header("wechatpay-serial"),
-        body: Buffer.from(result.text),
-      },
-      keys,
-      nowSec,
-    ) === "valid";
-  if (result.status >= 500 || result.status === 429) return { kind: "unclear", problem: problemOf(result) };
-  // A yes without a valid signature was never received; a no is as good as its status.
-  if (result.status >= 200 && result.status < 300)
-    return isSigned
-      ? { kind: "ok", body: objectOf(result.text) ?? {} }
-      : { kind: "unclear", problem: "signature" };
-  return { kind: "refused", code: textOf(objectOf(result.text)?.["code"]), status: result.status };
-}
-
-function problem(answer: Exclude<Answer, { kind: "ok" }>): string {
-  if (answer.kind === "unclear") return answer.problem;
-  return /^[A-Z_]{1,40}$/.test(answer.code) ? answer.code : `status ${answer.status}`;
 }
 
 async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
@@ -106,7 +38,7 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
     path: "/v3/pay/transactions/native",
     content,
   });
-  if (answer.kind !== "ok") return { kind: answer.kind, problem: problem(answer) };
+  if (answer.kind !== "ok") return { kind: answer.kind, problem: wechatProblem(answer) };
   const qr = textOf(answer.body["code_url"]);
   return qr === "" ? { kind: "unclear", problem: "no code" } : { kind: "ready", qr, url: "", session: "" };
 }
@@ -115,7 +47,7 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
   const path = `/v3/pay/transactions/out-trade-no/${order.orderNo}?mchid=${encodeURIComponent(instance.merchantId)}`;
   const answer = await wechatCall(instance, deps, { method: "GET", path });
   if (answer.kind === "refused" && answer.code === "ORDER_NOT_EXIST") return { kind: "open" };
-  if (answer.kind !== "ok") return { kind: "unclear", problem: problem(answer) };
+  if (answer.kind !== "ok") return { kind: "unclear", problem: wechatProblem(answer) };
   const state = textOf(answer.body["trade_state"]);
   if (state === "CLOSED" || state === "REVOKED") return { kind: "gone" };
   // REFUND: it was paid, and what went back is booked by itself.
@@ -212,9 +144,9 @@ function refundNotice(instance: Instance, type: string, body: Record<string, unk
   };
 }
 
-function refundVerdict(answer: Answer): Refunded {
+function refundVerdict(answer: WeChatAnswer): Refunded {
   if (answer.kind === "unclear") return answer;
-  if (answer.kind === "refused") return { kind: "failed", problem: problem(answer) };
+  if (answer.kind === "refused") return { kind: "failed", problem: wechatProblem(answer) };
   const status = textOf(answer.body["status"]);
   if (status === "SUCCESS") return { kind: "done", providerId: textOf(answer.body["refund_id"]) };
   if (status === "CLOSED") return { kind: "failed", problem: status };
@@ -240,7 +172,9 @@ const askRefund: Provider["askRefund"] = async (instance, _order, { refundNo, de
     method: "GET",
     path: `/v3/refund/domestic/refunds/${refundNo}`,
   });
-  return answer.kind === "refused" ? { kind: "unclear", problem: problem(answer) } : refundVerdict(answer);
+  return answer.kind === "refused"
+    ? { kind: "unclear", problem: wechatProblem(answer) }
+    : refundVerdict(answer);
 };
 
 export const wechat: Provider = {
@@ -258,6 +192,7 @@ export const wechat: Provider = {
     return answer.kind === "unclear" ? "unclear" : "closed";
   },
   read,
+  list: listWeChat,
   refund,
   askRefund,
 };

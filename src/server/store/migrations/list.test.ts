@@ -231,6 +231,11 @@ test("the released migrations are the ones that were released", () => {
         "0140f46218e57b7e1ee387e7afcbda8585a176c0eb8f1ea4a74d24819555ef8d",
         "dee786619bcbac1f0c98a1103c4583b0eeffa7b8957020b5d5a681ba4db50472",
       ],
+      [
+        "0070-payment-days",
+        "ef18c71336f73e06f3ae071b06e15d1b861ab83f58ab18b01aea0855e383dbba",
+        "906c162b6b5a333782ca3173c63057c8771d656f38776531e47c1c373d685a8e",
+      ],
     ]
   `);
 });

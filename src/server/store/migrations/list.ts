@@ -43,6 +43,7 @@ import { storedResponses } from "./0044-stored-responses.ts";
 import { serviceAccounts } from "./0049-service-accounts.ts";
 import { teamProjects } from "./0050-team-projects.ts";
 import { grantedSet } from "./0052-granted-set.ts";
+import { paymentDays } from "./0070-payment-days.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -90,4 +91,5 @@ export const MIGRATIONS: readonly Migration[] = [
   serviceAccounts,
   teamProjects,
   grantedSet,
+  paymentDays,
 ];
