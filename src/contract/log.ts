@@ -45,6 +45,9 @@ export const LogEntry = z.object({
   cached_tokens: z.int().default(0),
   /** The token counts are our estimate because the upstream gave none. */
   estimated: z.boolean().default(false),
+  /** What it cost the operator and what was paid for it, in billionths of a dollar; -1 = not known, or not for this reader. */
+  cost: z.int().default(-1),
+  revenue: z.int().default(-1),
   /** The failed attempts in their order; empty for non-admins. */
   trail: z.array(FailedChannel).default([]),
 });

@@ -5,7 +5,7 @@ import { checkLedger } from "#server/money/ledger-check.ts";
 import { printAttempts } from "#server/store/failed-attempts.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 import { newLog } from "#test/worlds/stores.ts";
 
 describe.each(databases)("the usage log on $name", (database) => {
@@ -176,5 +176,40 @@ describe.each(databases)("the usage log on $name", (database) => {
     await clear();
     expect((await app.call(bob.who, "GET", "/api/log/self/?type=2")).total).toBe(0);
     expect(await checkLedger(ctx.db)).toEqual([]);
+  });
+
+  test("what a call cost and brought is told to who may see money, and to nobody else", async () => {
+    const { id: tokenId } = await seedToken(app.ctx, bob.id);
+    const call = { requestId: "log-cost", userId: bob.id, tokenId, channelId: 7, charge: 1_000n };
+    await app.ctx.ledger.settle({
+      ...call,
+      usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 0 },
+      cost: { cost: 1_500_000, saved: 0, group: "default" },
+      log: {
+        content: "",
+        model_name: "gpt-4-costly",
+        elapsed_time: 1,
+        first_byte_time: 0,
+        is_stream: 0,
+        estimated: 0,
+        trail: "",
+      },
+    });
+    const seenBy = async (who: Who, path: string) => {
+      const { data } = await app.call(who, "GET", `${path}?model_name=gpt-4-costly`);
+      return data.map(({ cost, revenue }: { cost: number; revenue: number }) => [cost, revenue]);
+    };
+    // 1,000 of 500,000 a dollar.
+    expect(await seenBy(asRoot, "/api/log/")).toEqual([[1_500_000, 2_000_000]]);
+    expect(await seenBy(admin.who, "/api/log/")).toEqual([[1_500_000, 2_000_000]]);
+    expect(await seenBy(bob.who, "/api/log/self/")).toEqual([[-1, -1]]);
+    const set = { name: "readers", permissions: ["log.read"] };
+    const made = await app.call(asRoot, "POST", "/api/staff/set", set);
+    expect(made.message).toBe("");
+    const reader = await seedUser(app.ctx, "reader", { role: 10 });
+    const held = { staff_set_id: made.data.id };
+    await app.ctx.db.updateTable("users").set(held).where("id", "=", reader.id).execute();
+    await app.ctx.coord.publish("users", String(reader.id));
+    expect(await seenBy(reader.who, "/api/log/")).toEqual([[-1, -1]]);
   });
 });

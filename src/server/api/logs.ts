@@ -1,20 +1,25 @@
 // Handlers: the usage log and its sums (requirements W3.9).
 import type { Language } from "#contract/language.ts";
 import { CLEARED_LOG_TYPES, type LogEntry, type logApi } from "#contract/log.ts";
+import { may } from "#server/accounts/may.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
+import { type QuotaWorth, revenueOf } from "#server/money/earned.ts";
 import type { LogFilter } from "#server/store/log-filter.ts";
 import { statLogs } from "#server/store/log-stats.ts";
 import { clearLogs, countLogs, type ListedLog, listLogs, searchLogs } from "#server/store/logs.ts";
 import { getUser } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { worthOf } from "./margins.ts";
 
 export const log: Handlers<{ log: typeof logApi }>["log"] = {
-  async list(ctx, { query, language }) {
+  async list(ctx, { actor, query, language }) {
+    const worth = may(actor, "money.read") ? worthOf(ctx) : undefined;
     const filter = { ...filterOf(query), username: query.username, channelId: query.channel };
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
-    return { data: rows.map((row) => present(row, language)), total: await countLogs(ctx.db, filter) };
+    const data = rows.map((row) => present(row, language, worth));
+    return { data, total: await countLogs(ctx.db, filter) };
   },
 
   async listSelf(ctx, { actor, query, language }) {
@@ -37,9 +42,10 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
     return { quota, token: tokens, request: requests };
   },
 
-  async search(ctx, { query, language }) {
+  async search(ctx, { actor, query, language }) {
+    const worth = may(actor, "money.read") ? worthOf(ctx) : undefined;
     const rows = await searchLogs(ctx.db, { keyword: query.keyword });
-    return { data: rows.map((row) => present(row, language)), total: rows.length };
+    return { data: rows.map((row) => present(row, language, worth)), total: rows.length };
   },
 
   async searchSelf(ctx, { actor, query, language }) {
@@ -90,9 +96,13 @@ export function filterOf(query: Filters): LogFilter {
   };
 }
 
-function present(row: ListedLog, language: Language): LogEntry {
+/** `worth` = what quota brings in, for who may know it. */
+function present(row: ListedLog, language: Language, worth?: QuotaWorth): LogEntry {
+  const isKnown = worth !== undefined && row.cost >= 0 && row.model_name !== "";
   return {
     ...row,
+    cost: isKnown ? row.cost : -1,
+    revenue: isKnown ? revenueOf(row.quota, worth) : -1,
     content: say(row.content, language),
     channel: row.channel_id,
     is_stream: row.is_stream === 1,

@@ -1,6 +1,8 @@
 // Each call's cost stands with its entry in the log and in the sums by hour, in both databases (requirements X09).
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { createFakeRealtime } from "#test/emulators/fake-realtime.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { beginTalk } from "#test/emulators/realtime-client.ts";
 import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
@@ -95,6 +97,46 @@ test("above the price the channel is not called where the operator wants that, a
   await world.setOption("SoldDollarYuan", "7");
   await world.setOption("RefuseBelowCostEnabled", "false");
   await world.setOption("RetryTimes", "0");
+});
+
+test("a long request is compared at the price of long ones, there and here", async () => {
+  await world.setOption("RefuseBelowCostEnabled", "true");
+  // $1 and $3.80 a million: above glm-5.1 up to 32,000 LLM tokens, below it beyond.
+  await world.setOption("ModelRatio", JSON.stringify({ [MODEL]: 0.5 }));
+  await world.setOption("CompletionRatio", JSON.stringify({ [MODEL]: 3.8 }));
+  const id = await addChannel("tiered", {}, { [MODEL]: "glm-5.1" });
+  expect((await ask()).row.channel_id).toBe(id);
+  const long = { ...QUESTION, max_tokens: 10, messages: [{ role: "user", content: "word ".repeat(40_000) }] };
+  const answer = await world.ask(long);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: { code: "model_below_cost" } });
+  await world.setOption("RefuseBelowCostEnabled", "false");
+  await world.setOption("ModelRatio", "{}");
+  await world.setOption("CompletionRatio", "{}");
+});
+
+test("a conversation below cost does not begin, one that earns does", async () => {
+  const provider = await createFakeRealtime();
+  onTestFinished(() => provider.close());
+  const model = "gpt-realtime";
+  await world.ctx.db.updateTable("channels").set({ status: 2 }).execute();
+  const id = await world.addChannel({ type: 1, baseUrl: provider.url, models: model });
+  const costs = async (ratio: number) => {
+    await world.ctx.db.updateTable("channels").set({ cost_ratio: ratio }).where("id", "=", id).execute();
+    await world.ctx.candidates.reload();
+  };
+  await world.setOption("RefuseBelowCostEnabled", "true");
+  await costs(1.5);
+  const refused = beginTalk(world.url, world.token.key, model);
+  await refused.until("error");
+  expect(refused.events[0]?.error?.code).toBe("model_below_cost");
+  expect(provider.talks).toEqual([]);
+  await costs(0.5);
+  provider.script((next) => next.say({ type: "session.created", session: { model } }));
+  const client = beginTalk(world.url, world.token.key, model);
+  await client.until("session.created");
+  client.socket.terminate();
+  await world.setOption("RefuseBelowCostEnabled", "false");
 });
 
 test("and one that is not known is no cost of 0", async () => {

@@ -2,10 +2,13 @@
 
 import { Drawer } from "antd";
 import { Link } from "react-router";
+import { moneyOf, partOf } from "#console/base/earned.ts";
 import { formatCount, formatMs, formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import type { Currency } from "#console/base/money-price.ts";
 import { useUser } from "#console/base/session.ts";
+import { useStatus } from "#console/base/status.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { type Fact, Facts } from "#console/ui/facts.tsx";
 import { type FailedChannel, type LogEntry, LogType } from "#contract/log.ts";
@@ -97,7 +100,30 @@ function RouteLink({ entry: { id, user_id, channel, model_name } }: { readonly e
   return <Link to={`/channel/route?${asked}`}>{channel === 0 ? "为什么没有渠道" : "为什么是这个渠道"}</Link>;
 }
 
-function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {
+/** For who may see money; of calls whose cost is known. */
+function earnedFacts({ cost, revenue }: LogEntry, currency: Currency): Fact[] {
+  if (cost < 0) return [];
+  const margin = revenue - cost;
+  const text = `${moneyOf(margin, currency)}（${partOf(margin, revenue)}）`;
+  return [
+    ["收入", moneyOf(revenue, currency)],
+    ["成本", moneyOf(cost, currency)],
+    [
+      "毛利",
+      <span key="margin" className={margin < 0 ? "tg-log-loss" : ""}>
+        {text}
+      </span>,
+    ],
+  ];
+}
+
+interface Reader {
+  readonly isAdmin: boolean;
+  readonly ownId: number;
+  readonly currency: Currency;
+}
+
+function factsOf(entry: LogEntry, { isAdmin, ownId, currency }: Reader): Fact[] {
   const charge = (
     <>
       <Charge quota={entry.quota} />（{formatCount(entry.quota)} 点）
@@ -112,6 +138,7 @@ function factsOf(entry: LogEntry, isAdmin: boolean, ownId: number): Fact[] {
     ...callFacts(entry),
     ...failureFacts(entry),
     entry.quota !== 0 && ["额度", charge],
+    ...earnedFacts(entry, currency),
     entry.request_id !== "" && [
       "请求 ID",
       <RequestId
@@ -133,11 +160,12 @@ export interface LogDetailsProps {
 export function LogDetails({ entry, isAdmin, onClose }: LogDetailsProps) {
   const isNarrow = useMedia(NARROW);
   const ownId = useUser()?.id ?? 0;
+  const currency = useStatus()?.price_currency ?? "USD";
   return (
     <Drawer title="明细" open={entry !== undefined} onClose={onClose} size={isNarrow ? "100%" : 480}>
       {entry === undefined ? null : (
         <>
-          <Facts facts={factsOf(entry, isAdmin, ownId)} labelWidth={wide(72, 110)} />
+          <Facts facts={factsOf(entry, { isAdmin, ownId, currency })} labelWidth={wide(72, 110)} />
           {entry.content === "" ? null : (
             <section className="tg-log-content">
               <h3>详情</h3>

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { query } from "#console/base/call.ts";
+import { moneyOf, partOf } from "#console/base/earned.ts";
 import { formatCount, shortCount } from "#console/base/format.ts";
 import type { Currency } from "#console/base/money-price.ts";
 import { useStatus } from "#console/base/status.ts";
@@ -17,7 +18,7 @@ import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { MARGIN_BY, type MarginBy, type MarginRow, type MarginSums, marginApi } from "#contract/margin.ts";
-import { BY_WORDS, moneyOf, partOf } from "./words.ts";
+import { BY_WORDS } from "./words.ts";
 import "./margin.css";
 
 const DAYS = ["1", "7", "30", "90"] as const;

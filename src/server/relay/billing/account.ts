@@ -14,7 +14,7 @@ import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { StreamReply, Trace } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
-import { belowCost } from "./below-cost.ts";
+import { belowCost, type Wanted } from "./below-cost.ts";
 import { Extension } from "./extension.ts";
 import {
   type BillingServices,
@@ -128,16 +128,11 @@ export class Account {
     this.#channel = channel;
     this.#price =
       this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
-    return this.#pricing.fault(this.#price) ?? this.#belowCost(channel);
-  }
-
-  #belowCost(channel: LiveChannel): RelayFault | undefined {
-    const { options, prices } = this.#tools;
-    if (!options.get("RefuseBelowCostEnabled")) return undefined;
-    const { model } = this.#billed.incoming;
-    const dollar = dollarOf(options.get("QuotaPerUnit"));
-    const paid = costPrice(prices(), channel, { model, dollar });
-    return belowCost(this.#price, paid, { model, dollar, soldYuan: options.get("SoldDollarYuan") });
+    const { promptTokens } = this.#pricing;
+    return (
+      this.#pricing.fault(this.#price) ??
+      faultBelowCost(this.#tools, { channel, sold: this.#price }, { model, promptTokens })
+    );
   }
 
   /**
@@ -330,6 +325,18 @@ export function costPrice(
   if (price === undefined || price.isFallback === true) return undefined;
   const { factor } = costs;
   return { price, scale: { n: BILLION * factor.n * dollar.d, d: factor.d * dollar.n } };
+}
+
+/** Why a channel is not called, where calls below cost are refused; undefined = it may be. */
+export function faultBelowCost(
+  { options, prices }: Pick<BillingServices, "options" | "prices">,
+  { channel, sold }: { readonly channel: LiveChannel; readonly sold: Price },
+  wanted: Wanted,
+): RelayFault | undefined {
+  if (!options.get("RefuseBelowCostEnabled")) return undefined;
+  const dollar = dollarOf(options.get("QuotaPerUnit"));
+  const paid = costPrice(prices(), channel, { model: wanted.model, dollar });
+  return belowCost(sold, paid, { ...wanted, dollar, soldYuan: options.get("SoldDollarYuan") });
 }
 
 /** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */

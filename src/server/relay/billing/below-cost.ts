@@ -1,6 +1,6 @@
 // Refuses to sell below cost, where the operator wants that. Runs for no call otherwise.
 import { yuanOfDollar } from "#contract/price-sheet.ts";
-import type { Price } from "#server/money/price.ts";
+import { type Price, tierOf } from "#server/money/price.ts";
 import { multiply, parseRational, type Rational } from "#server/money/rational.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -13,28 +13,43 @@ interface Paid {
   readonly scale: Rational;
 }
 
+/** The kinds of token that are compared, for text and for conversations. */
+const TEXT = ["text", "completion"] as const;
+const SPOKEN = ["text", "audio", "completion", "audioCompletion"] as const;
+
+/** What is asked for. */
+export interface Wanted {
+  readonly model: string;
+  /** A long request may have another price, here and at the upstream. Unit: LLM tokens, as estimated. */
+  readonly promptTokens: number;
+  readonly isSpoken?: boolean;
+}
+
 /**
- * Why a channel is not called: what users pay for a token of input or output is less than what it costs there. undefined = it is not less,
- * or its cost is not known. `dollar` = quota of a dollar, `soldYuan` = yuan that users pay for it.
+ * Why a channel is not called: what users pay for a token of some kind is less than what it costs there. undefined = it is not less, or its
+ * cost is not known. `dollar` = quota of a dollar, `soldYuan` = yuan that users pay for it.
  */
 export function belowCost(
-  sold: Price,
+  price: Price,
   paid: Paid | undefined,
   {
     model,
+    promptTokens,
+    isSpoken = false,
     dollar,
     soldYuan,
-  }: { readonly model: string; readonly dollar: Rational; readonly soldYuan: number },
+  }: Wanted & { readonly dollar: Rational; readonly soldYuan: number },
 ): RelayFault | undefined {
   if (paid === undefined) return undefined;
   const face = { n: BILLION * dollar.d, d: dollar.n };
   const worth = multiply(face, multiply(parseRational(soldYuan), { n: 1n, d: BigInt(yuanOfDollar) }));
-  const isLess = (kind: "text" | "completion") => {
-    const brought = sold.weights[kind] * worth.n * paid.price.weights.over * paid.scale.d;
-    return brought < paid.price.weights[kind] * paid.scale.n * sold.weights.over * worth.d;
+  const [sold, cost] = [tierOf(price, promptTokens), tierOf(paid.price, promptTokens)];
+  const isLess = (kind: (typeof SPOKEN)[number]) => {
+    const brought = sold.weights[kind] * worth.n * cost.weights.over * paid.scale.d;
+    return brought < cost.weights[kind] * paid.scale.n * sold.weights.over * worth.d;
   };
   // The channel has no fault, and another one may be cheaper.
-  return isLess("text") || isLess("completion")
+  return (isSpoken ? SPOKEN : TEXT).some(isLess)
     ? { ...localErrors.belowCost(model), retry: true }
     : undefined;
 }

@@ -33,6 +33,7 @@ const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估�
 
 /** The whole cost of a task is reserved before the call: it has no running price. */
 export class MediaPricing implements Pricing {
+  readonly promptTokens = 0;
   readonly #task: TaskFacts;
 
   constructor(task: TaskFacts) {

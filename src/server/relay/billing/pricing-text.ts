@@ -32,13 +32,13 @@ export class TextPricing implements Pricing, RunningPricing {
   readonly limit: number;
   readonly #tools: BillingServices;
   readonly #incoming: IncomingRequest;
-  readonly #estimatedPrompt: number;
+  readonly promptTokens: number;
 
   constructor(tools: BillingServices, incoming: IncomingRequest) {
     const { maxTokens, choices } = incoming;
     this.#tools = tools;
     this.#incoming = incoming;
-    this.#estimatedPrompt = estimatePrompt(incoming);
+    this.promptTokens = estimatePrompt(incoming);
     this.firstTokens = expectedOutput(incoming);
     this.limit = maxTokens === undefined || maxTokens === 0 ? Number.POSITIVE_INFINITY : maxTokens * choices;
   }
@@ -49,7 +49,7 @@ export class TextPricing implements Pricing, RunningPricing {
 
   firstAmount(price: Price): bigint {
     const floor = this.#tools.options.get("PreConsumedQuota");
-    return estimate(this.#estimatedPrompt, this.firstTokens, price, floor);
+    return estimate(this.promptTokens, this.firstTokens, price, floor);
   }
 
   fault(): undefined {
@@ -66,7 +66,7 @@ export class TextPricing implements Pricing, RunningPricing {
   }
 
   amountOf(tokens: number, price: Price): bigint {
-    return estimate(0, tokens, tierOf(price, this.#estimatedPrompt), 0);
+    return estimate(0, tokens, tierOf(price, this.promptTokens), 0);
   }
 
   least(reply: StreamReply): TokenUsage {

@@ -28,6 +28,8 @@ export interface Sum {
 }
 
 export interface Pricing {
+  /** Estimated before the call; 0 = something else is counted. */
+  readonly promptTokens: number;
   /** Reserved before the call. Unit: quota. */
   firstAmount(price: Price): bigint;
   /** Why the request cannot be called at this price; undefined = it can. */

@@ -7,7 +7,7 @@ import type { LimitRef } from "#server/money/rows.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { plansOf, windowFault, windowsOf } from "#server/relay/admission/call-limits.ts";
-import { book, held, settlementOf } from "#server/relay/billing/account.ts";
+import { book, faultBelowCost, held, settlementOf } from "#server/relay/billing/account.ts";
 import { type BillingServices, NO_USAGE, type Sum } from "#server/relay/billing/pricing.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { newRequestId } from "#server/secrets.ts";
@@ -146,12 +146,14 @@ export class RealtimeBill {
     return refusal;
   }
 
-  /** The channel that is being called now; it may map to a name with a price of its own. */
-  priceFor(channel: LiveChannel): void {
+  /** The channel that is to be called now; it may map to a name with a price of its own. Returns why it is not called; undefined = it is. */
+  priceFor(channel: LiveChannel): RelayFault | undefined {
     const { caller, model } = this.#session;
     this.#channel = channel;
     const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);
     this.#price = found ?? this.#price;
+    const wanted = { model, promptTokens: FIRST_PROMPT, isSpoken: true };
+    return faultBelowCost(this.#tools, { channel, sold: this.#price }, wanted);
   }
 
   /** Notes input of the client. */

@@ -240,7 +240,8 @@ async function connectIn(
   const kind = { isStream: true, endpoint: undefined, conversation: undefined };
   const search = { caller, model, candidates, ...kind, mayMoveOn, cancellation, demand, wordsOf };
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
-    bill.priceFor(channel);
+    const fault = bill.priceFor(channel);
+    if (fault !== undefined) return Promise.resolve(fault);
     const upstreamModel = channel.mapping.get(model) ?? model;
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);

@@ -1,6 +1,6 @@
 // Amounts from a billionth of a dollar to thousands are readable, losses too.
 import { expect, test } from "vitest";
-import { moneyOf, partOf } from "./words.ts";
+import { moneyOf, partOf } from "./earned.ts";
 
 test.each([
   [0, "USD", "$0.00"],
