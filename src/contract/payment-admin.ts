@@ -5,6 +5,7 @@ import { endpoint } from "./endpoint.ts";
 import { CURRENCIES, minorOf } from "./money.ts";
 import { Order, OrderParams } from "./payment.ts";
 import { paymentProviderNames } from "./payment-provider.ts";
+import { PlanRenewal } from "./plan.ts";
 import { IdParams, InBlocks, ListBeside, ListQuery, MadeBetween, Nothing, query, rowsOf } from "./wire.ts";
 
 /** Why a genuine payment waits for a person, in words. */
@@ -14,6 +15,7 @@ export const PAYMENT_DOUBTS: Readonly<Record<string, string>> = {
   user_gone: "用户已注销",
   too_large: "到账后额度会超出上限",
   plan_gone: "要升级的套餐已经结束或已升级",
+  renewal_over: "自动续费结束之后才付的款",
   paid_twice: "同一订单付款两次",
   trade_used: "同一笔付款对应两个订单",
   unknown_order: "找不到对应的订单",
@@ -165,7 +167,13 @@ export const paymentAdminApi = {
     permission: "money.read",
     summary: "一个订单的经过与退款",
     params: OrderParams,
-    data: z.object({ order: AdminOrder, events: z.array(PaymentEvent), refunds: z.array(Refund) }),
+    data: z.object({
+      order: AdminOrder,
+      events: z.array(PaymentEvent),
+      refunds: z.array(Refund),
+      /** Of the plan that is renewed by the provider since this order, or by which it was made; null = none. */
+      renewal: PlanRenewal.extend({ provider_id: z.string() }).nullable().default(null),
+    }),
   }),
   orphans: endpoint({
     method: "GET",

@@ -16,6 +16,8 @@ export interface PaymentProvider {
   readonly fields: readonly ProviderField[];
   /** Ways to pay, by the provider's own code. */
   readonly methods: Readonly<Record<string, string>>;
+  /** Those of them by which it renews plans by itself; absent = none. */
+  readonly renewing?: readonly string[];
   /** Where its API is unless the operator says otherwise; "" = the operator has to. */
   readonly baseUrl: string;
 }
@@ -70,6 +72,8 @@ export const paymentProviders = {
       { key: "webhook_secret", label: "Webhook 签名密钥", hint: "以 whsec_ 开头", isSecret: true },
     ],
     methods: { card: "银行卡", alipay: "支付宝", wechat_pay: "微信支付" },
+    // Checkout offers the wallets for single payments only (vendors/stripe).
+    renewing: ["card"],
     baseUrl: "https://api.stripe.com",
   },
   alipay: {

@@ -14,6 +14,8 @@ export const PayMethod = z.object({
   fee_bp: z.int(),
   /** Units of the currency for 1 yuan's worth, as yuan per unit; "1" for CNY. */
   rate: z.string(),
+  /** Plans that are paid for by it can be renewed by the provider. */
+  renews: z.boolean().default(false),
 });
 export type PayMethod = z.output<typeof PayMethod>;
 

@@ -52,7 +52,31 @@ export interface PlanSale {
   readonly upgrade_from: number;
   /** What it brings: of a new period its quota, of an upgrade what is added. */
   readonly quota: number;
+  /** The provider is to renew it by itself from then on (requirements Z21). */
+  readonly renews?: true;
+  /** The period of another plan that the new one begins after, rather than now (requirements Z22). */
+  readonly follows?: number;
   readonly terms: PlanTerms;
+}
+
+/** The longest that Stripe renews by itself, in each unit (vendors/stripe). */
+const LONGEST: Readonly<Record<PlanUnit, number>> = { day: 1_095, month: 36 };
+
+/** Whether a provider can renew a plan by itself: for years at most, and not where the number of purchases is limited. */
+export function canRenew({
+  unit,
+  count,
+  purchase_limit,
+}: Pick<PlanTerms, "unit" | "count"> & { readonly purchase_limit: number }): boolean {
+  return count <= LONGEST[unit] && purchase_limit === 0;
+}
+
+/** Whether a period may change to a plan when it ends: one of the same length that costs less (requirements Z22). */
+export function isDowngrade(
+  from: Pick<PlanTerms, "unit" | "count" | "price_minor">,
+  to: Pick<PlanTerms, "unit" | "count" | "price_minor">,
+): boolean {
+  return to.unit === from.unit && to.count === from.count && to.price_minor < from.price_minor;
 }
 
 /** Whether a plan pays for calls of this model, by the name it was asked for, in this group (requirements Y52). */

@@ -44,7 +44,12 @@ export const Plan = PlanDraft.extend({
 });
 export type Plan = z.output<typeof Plan>;
 
-export const AdminPlan = Plan.extend({ created_at: z.int(), subscribers: z.int() });
+/** `renewing` of the subscribers are renewed by a provider. */
+export const AdminPlan = Plan.extend({
+  created_at: z.int(),
+  subscribers: z.int(),
+  renewing: z.int().default(0),
+});
 export type AdminPlan = z.output<typeof AdminPlan>;
 
 export const PlanPeriod = z.object({
@@ -82,31 +87,88 @@ export const PlanUpgrade = z.object({
 });
 export type PlanUpgrade = z.output<typeof PlanUpgrade>;
 
+/** A plan of the user's that a provider renews by itself (requirements Z21). */
+export const PlanRenewal = z.object({
+  id: z.int(),
+  /** The order that began it, and that of its last period. */
+  order_no: z.string(),
+  last_order_no: z.string(),
+  /** The plan that is paid for next. */
+  plan_id: z.int(),
+  name: z.string(),
+  /** `failed`: the last payment was refused, and the provider tries again. */
+  state: z.enum(["active", "failed", "ended"]),
+  /** 0 = it was cancelled: nothing is charged any more. */
+  renews: z.boolean(),
+  /** Whether the provider has confirmed the last change of this. */
+  is_told: z.boolean(),
+  currency: z.string(),
+  amount_minor: z.int(),
+  /** When it is charged next, or ends. Unit: seconds. */
+  next_at: z.int(),
+});
+export type PlanRenewal = z.output<typeof PlanRenewal>;
+
+/** A cheaper plan that a period may change to when it ends; `is_chosen` = it was chosen (requirements Z22). */
+export const PlanDowngrade = z.object({
+  period_id: z.int(),
+  plan_id: z.int(),
+  version_id: z.int(),
+  name: z.string(),
+  price_minor: z.int(),
+  is_chosen: z.boolean(),
+});
+export type PlanDowngrade = z.output<typeof PlanDowngrade>;
+
+export const PlanShop = z.object({
+  plans: rowsOf(Plan),
+  methods: rowsOf(PayMethod),
+  periods: rowsOf(PlanPeriod),
+  upgrades: rowsOf(PlanUpgrade),
+  downgrades: rowsOf(PlanDowngrade),
+  renewals: rowsOf(PlanRenewal),
+});
+export type PlanShop = z.output<typeof PlanShop>;
+
 export const planApi = {
   shop: endpoint({
     method: "GET",
     path: "/api/plan/shop",
     level: "user",
-    summary: "在售的套餐、可用的支付方式、我的套餐及余量，以及升级的价格",
-    data: z.object({
-      plans: rowsOf(Plan),
-      methods: rowsOf(PayMethod),
-      periods: rowsOf(PlanPeriod),
-      upgrades: rowsOf(PlanUpgrade),
-    }),
+    summary: "在售的套餐、可用的支付方式、我的套餐及余量、升级与到期降级的价格，以及自动续费",
+    data: PlanShop,
   }),
   order: endpoint({
     method: "POST",
     path: "/api/plan/order",
     level: "user",
-    summary: "创建套餐订单：新购、续费（接在当前周期之后）或升级（upgrade_of）",
+    summary: "创建套餐订单：新购、续费（接在当前周期之后）或升级（upgrade_of）；renews 为由支付平台自动续费",
     body: NewOrder.pick({ instance_id: true, method: true }).extend({
       plan_id: z.int().min(1),
       version_id: z.int().min(1),
       /** A running period; 0 = a new one. */
       upgrade_of: z.int().min(0).default(0),
+      renews: z.boolean().default(false),
     }),
     data: Order,
+  }),
+  renew: endpoint({
+    method: "POST",
+    path: "/api/plan/renewal/:id",
+    level: "user",
+    summary: "取消或恢复我的一项自动续费；取消后当前周期照常用到期",
+    params: IdParams,
+    body: z.object({ renews: z.boolean() }),
+    data: PlanShop,
+  }),
+  change: endpoint({
+    method: "POST",
+    path: "/api/plan/period/:id/change",
+    level: "user",
+    summary: "选择我的一个周期到期后改用的较低套餐；plan_id 为 0 时撤回",
+    params: IdParams,
+    body: z.object({ plan_id: z.int().min(0), version_id: z.int().min(0).default(0) }),
+    data: PlanShop,
   }),
   list: endpoint({
     method: "GET",

@@ -269,6 +269,12 @@ export function randomOrderTail(): string {
   return randomText(16, "0123456789ABCDEFGHJKMNPQRSTVWXYZ");
 }
 
+/** The same from a text: who sees the text again gets the same tail. */
+export function orderTailOf(text: string): string {
+  const digest = createHash("sha256").update(text).digest();
+  return Array.from(digest.subarray(0, 16), (byte) => "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[byte % 32]).join("");
+}
+
 /** Evenly distributed decimal digits. */
 export function randomDigits(count: number): string {
   return randomText(count, "0123456789");

@@ -1,11 +1,13 @@
-// Stripe's API as far as Checkout, refunds and disputes go; the vendor's own package talks to it in stripe.test.ts (vendors/stripe).
+// Stripe's API as far as Checkout, subscriptions, refunds and disputes go; the vendor's own package talks to it in stripe.test.ts (vendors/stripe).
 import { hmacSha256 } from "#server/secrets.ts";
 import { type Now, PayDesk, type PayOrder } from "./pay-desk.ts";
+import { StripeBilling } from "./stripe-billing-emulator.ts";
 
 const SECRET = "whsec_tollgate_test_secret_0001";
 
 export async function startStripe(now: Now) {
   const desk = new PayDesk(now);
+  const billing = new StripeBilling(now);
   /** Answers by idempotency key, as Stripe keeps them. */
   const kept = new Map<string, { readonly body: string; readonly json: object }>();
   const refunds = new Map<string, Record<string, unknown>>();
@@ -27,6 +29,7 @@ export async function startStripe(now: Now) {
     amount_total: order.amount,
     currency: order.currency,
     url: `https://checkout.stripe.example/c/${order.tradeNo}`,
+    ...billing.sessionParts(order),
   });
 
   async function create(form: URLSearchParams): Promise<object> {
@@ -36,6 +39,7 @@ export async function startStripe(now: Now) {
       currency: form.get("line_items[0][price_data][currency]") ?? "",
       notifyUrl: "",
     });
+    billing.begin(order.orderNo, form);
     sessions.set(`cs_test_${order.tradeNo}`, order.orderNo);
     begun.set(`cs_test_${order.tradeNo}`, Math.floor(now() / 1000));
     return sessionOf(order);
@@ -113,6 +117,8 @@ export async function startStripe(now: Now) {
 
   await desk.start(async ({ method, path, query, body, headers }) => {
     if (!/^Bearer sk_test_/.test(headers.authorization ?? "")) return { status: 401, json: { error: {} } };
+    const billed = billing.answer({ method, path, query, body });
+    if (billed) return billed;
     if (path !== "/v1/checkout/sessions" && path !== "/v1/refunds") return read(path);
     if (method === "GET" && path === "/v1/checkout/sessions") return list(query);
     if (method === "GET") return { json: { object: "list", data: [...refunds.values()] } };
@@ -121,6 +127,7 @@ export async function startStripe(now: Now) {
 
   return {
     desk,
+    billing,
     webhookSecret: SECRET,
     refunds,
     disputes,

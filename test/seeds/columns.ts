@@ -128,6 +128,7 @@ export const COLUMNS: ColumnsOf = {
     created_at: true,
     invite_commission_micro: true,
     debt_quota: true,
+    commission_debt_micro: true,
     external_login: true,
     is_wallet: true,
     staff_set_id: true,

@@ -10,7 +10,9 @@ type Columns = {
     | "payment_days"
     | "plans"
     | "plan_versions"
-    | "plan_periods"]: {
+    | "plan_periods"
+    | "plan_renewals"
+    | "plan_changes"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };
@@ -140,4 +142,24 @@ export const paymentColumns: Columns = {
     held: true,
     windows: true,
   },
+  plan_renewals: {
+    id: true,
+    user_id: true,
+    instance_id: true,
+    provider_id: true,
+    order_no: true,
+    last_order_no: true,
+    version_id: true,
+    currency: true,
+    amount_minor: true,
+    renews: true,
+    is_told: true,
+    status: true,
+    failed_told: true,
+    next_at: true,
+    ended_at: true,
+    next_check: true,
+    created_at: true,
+  },
+  plan_changes: { period_id: true, from_version_id: true, plan_id: true, version_id: true, created_at: true },
 };

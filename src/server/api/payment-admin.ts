@@ -41,6 +41,7 @@ import type { Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { isWaiting, type Labels, labelsOf, presentOrder } from "./payment.ts";
+import { renewalOfOrder } from "./plan-renewals.ts";
 
 export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["paymentAdmin"] = {
   instances: async (ctx) => (await listInstances(ctx.db)).map((row) => presentInstance(ctx, row)),
@@ -108,7 +109,13 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
   async detail(ctx, { params }) {
     const order = await present(ctx, params.no);
     const events = (await listEvents(ctx.db, params.no)).map(presentEvent);
-    return { order, events, refunds: await refundsOf(ctx, params.no) };
+    const row = await getOrder(ctx, params.no);
+    return {
+      order,
+      events,
+      refunds: await refundsOf(ctx, params.no),
+      renewal: await renewalOfOrder(ctx, row),
+    };
   },
 
   async orphans(ctx, { query }) {

@@ -68,6 +68,7 @@ export async function methodsOf(ctx: Context): Promise<PayMethod[]> {
         currency,
         fee_bp: feeBp,
         rate,
+        renews: paymentProvider(provider).renewing?.includes(method) ?? false,
       })),
     );
 }

@@ -1,6 +1,14 @@
 // Handlers: subscription plans. Users buy them by orders, as the payments room makes them; a change is a new version, sold from then on.
 import { minorOf, minorText } from "#contract/money.ts";
-import type { AdminPlan, Plan, PlanDraft, PlanPeriod, PlanUpgrade, planApi } from "#contract/plan.ts";
+import type {
+  AdminPlan,
+  Plan,
+  PlanDraft,
+  PlanPeriod,
+  PlanShop,
+  PlanUpgrade,
+  planApi,
+} from "#contract/plan.ts";
 import type { PlanTerms } from "#contract/plan-terms.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -8,7 +16,10 @@ import { LIMITS } from "#server/limits/table.ts";
 import { upgradeQuote, windowStates } from "#server/money/plan-quote.ts";
 import { termsOf } from "#server/money/plan-row-codec.ts";
 import { createOrder } from "#server/payments/orders.ts";
+import { choosePlan, downgradesOf } from "#server/payments/plan-changes.ts";
 import { planGoods } from "#server/payments/plans.ts";
+import { decideRenewal } from "#server/payments/renewal-looks.ts";
+import { countRenewing, findRenewal, listRunningRenewals } from "#server/store/plan-renewals.ts";
 import {
   countSubscribers,
   findPlan,
@@ -23,22 +34,13 @@ import {
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { labelsOf, methodsOf, presentOrder } from "./payment.ts";
+import { presentRenewal } from "./plan-renewals.ts";
 
 /** Periods that a user sees of himself. */
 const SHOWN = 20;
 
 export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
-  async shop(ctx, { actor }) {
-    const nowSec = ctx.clock.seconds();
-    const sold = (await listPlans(ctx.db)).filter(({ enabled }) => enabled === 1);
-    const periods = await listPeriods(ctx.db, actor.id, SHOWN);
-    return {
-      plans: sold.map(present),
-      methods: await methodsOf(ctx),
-      periods: periods.map((row) => presentPeriod(row, nowSec)),
-      upgrades: upgradesOf(periods, sold, nowSec),
-    };
-  },
+  shop: (ctx, { actor }) => presentShop(ctx, actor.id),
 
   async order(ctx, { actor, body, address }) {
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
@@ -47,8 +49,23 @@ export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
     return presentOrder(order, await labelsOf(ctx));
   },
 
+  async renew(ctx, { actor, params, body, address }) {
+    await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
+    const renewal = await findRenewal(ctx.db, params.id);
+    if (renewal?.user_id !== actor.id) throw faults.notFound("找不到该自动续费");
+    if (renewal.ended_at > 0) throw faults.refused("该自动续费已经结束，可重新购买套餐");
+    await decideRenewal(ctx, { id: renewal.id, renews: body.renews });
+    return presentShop(ctx, actor.id);
+  },
+
+  async change(ctx, { actor, params, body, address }) {
+    await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
+    await choosePlan(ctx, { ...body, userId: actor.id, periodId: params.id });
+    return presentShop(ctx, actor.id);
+  },
+
   async list(ctx) {
-    const counts = await countSubscribers(ctx.db, ctx.clock.seconds());
+    const counts = await countsOf(ctx);
     return (await listPlans(ctx.db)).map((row) => presentAdmin(row, counts));
   },
 
@@ -126,14 +143,43 @@ function present(row: PlanRow): Plan {
   };
 }
 
-function presentAdmin(row: PlanRow, counts: ReadonlyMap<number, number>): AdminPlan {
-  return { ...present(row), created_at: row.created_at, subscribers: counts.get(row.id) ?? 0 };
+interface Counts {
+  readonly subscribers: ReadonlyMap<number, number>;
+  readonly renewing: ReadonlyMap<number, number>;
+}
+
+async function countsOf({ db, clock }: Context): Promise<Counts> {
+  return { subscribers: await countSubscribers(db, clock.seconds()), renewing: await countRenewing(db) };
+}
+
+function presentAdmin(row: PlanRow, { subscribers, renewing }: Counts): AdminPlan {
+  return {
+    ...present(row),
+    created_at: row.created_at,
+    subscribers: subscribers.get(row.id) ?? 0,
+    renewing: renewing.get(row.id) ?? 0,
+  };
 }
 
 async function presentOne(ctx: Context, id: number): Promise<AdminPlan> {
   const row = await findPlan(ctx.db, id);
   if (!row) throw faults.notFound("找不到该套餐");
-  return presentAdmin(row, await countSubscribers(ctx.db, ctx.clock.seconds()));
+  return presentAdmin(row, await countsOf(ctx));
+}
+
+async function presentShop(ctx: Context, userId: number): Promise<PlanShop> {
+  const nowSec = ctx.clock.seconds();
+  const sold = (await listPlans(ctx.db)).filter(({ enabled }) => enabled === 1);
+  const periods = await listPeriods(ctx.db, userId, SHOWN);
+  const renewals = await listRunningRenewals(ctx.db, userId);
+  return {
+    plans: sold.map(present),
+    methods: await methodsOf(ctx),
+    periods: periods.map((row) => presentPeriod(row, nowSec)),
+    upgrades: upgradesOf(periods, sold, nowSec),
+    downgrades: await downgradesOf(ctx, periods, sold),
+    renewals: await Promise.all(renewals.map((row) => presentRenewal(ctx, row))),
+  };
 }
 
 function presentPeriod(row: PlanPeriodRow, nowSec: number): PlanPeriod {

@@ -18,6 +18,10 @@ export interface Proof {
   readonly currency: string;
   /** Seconds; 0 = the provider did not say. */
   readonly paidSec: number;
+  /** Of a plan: the time that the provider's invoice names. Unit: seconds. */
+  readonly span?: { readonly startsAt: number; readonly endsAt: number };
+  /** A payment that agrees with its order and yet needs a person, and why. */
+  readonly doubt?: string;
 }
 
 /** What may happen to an order in the ledger. */

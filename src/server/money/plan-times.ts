@@ -40,6 +40,19 @@ export function periodFrom(
   return { startsAt: start, endsAt: monthsAfter(anchorAt, anchorMonths + count), anchorAt, anchorMonths };
 }
 
+/**
+ * A period whose ends an invoice names. Its months are counted back from its end, so that it has as many windows of a month as it has months,
+ * whatever calendar the provider reckons with.
+ */
+export function periodNamed(
+  { startsAt, endsAt }: Pick<PeriodTimes, "startsAt" | "endsAt">,
+  { unit, count }: Pick<PlanTerms, "unit" | "count">,
+): PeriodTimes {
+  return unit === "day"
+    ? { startsAt, endsAt, anchorAt: startsAt, anchorMonths: 0 }
+    : { startsAt, endsAt, anchorAt: endsAt, anchorMonths: -count };
+}
+
 /** The window of a period that a moment in it belongs to; none goes beyond the period. */
 export function windowSpan(kind: PlanWindowKind, period: PeriodTimes, nowSec: number): Span {
   const { startsAt, endsAt, anchorAt, anchorMonths } = period;
@@ -49,7 +62,7 @@ export function windowSpan(kind: PlanWindowKind, period: PeriodTimes, nowSec: nu
     const starts = (months: number) => monthsAfter(anchorAt, anchorMonths + months);
     let months = 0;
     while (starts(months + 1) <= nowSec) months += 1;
-    return within(starts(months), starts(months + 1));
+    return within(months === 0 ? startsAt : starts(months), starts(months + 1));
   }
   const length = kind === "day" ? DAY_SEC : 7 * DAY_SEC;
   const start = nowSec - ((nowSec - startsAt) % length);

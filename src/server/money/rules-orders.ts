@@ -78,7 +78,8 @@ function prove(desk: Desk, order: OrderBook, { change, proof }: Proven): OrderVe
     order.review = fault;
     return said("review", fault);
   }
-  creditOrder(desk, order, { change, user, quota: order.quota, actorId: order.userId });
+  const { span } = proof;
+  creditOrder(desk, order, { change, user, quota: order.quota, actorId: order.userId, ...(span && { span }) });
   order.review = review;
   return said("credited", review);
 }
@@ -110,6 +111,7 @@ function payeeOf(desk: Desk, order: OrderBook, quota: bigint, proof?: Proof): Pa
   const no = (fault: string) => ({ user: undefined, fault });
   if (proof && proof.currency !== order.currency) return no("currency");
   if (proof && proof.amountMinor !== order.amountMinor) return no("amount");
+  if (proof?.doubt) return no(proof.doubt);
   if (!user || user.status === UserStatus.deleted) return no("user_gone");
   const fault = order.sale ? saleFault(desk, order, order.sale) : quotaFault(user, quota);
   return fault === "" ? { user, fault } : no(fault);
@@ -166,10 +168,11 @@ interface Credit {
   readonly user: UserBook;
   readonly quota: bigint;
   readonly actorId: number;
+  readonly span?: Proof["span"];
 }
 
 /** Books everything the payment brings, once. Parts in proportion when less or more was credited than ordered. */
-function creditOrder(desk: Desk, order: OrderBook, { change, user, quota, actorId }: Credit): void {
+function creditOrder(desk: Desk, order: OrderBook, { change, user, quota, actorId, span }: Credit): void {
   order.status = "credited";
   order.creditedAt = desk.nowSec;
   order.creditedQuota = order.sale ? 0n : quota;
@@ -179,7 +182,7 @@ function creditOrder(desk: Desk, order: OrderBook, { change, user, quota, actorI
   const { display } = change;
   const paid = moneyText(order.paidMinor, order.currency);
   if (order.sale) {
-    sell(desk, order, order.sale);
+    sell(desk, order, order.sale, span);
     entry(desk, user, { kind: "plan", operationId: `${key}/credit`, actorId, detail: paid });
     const what = order.sale.upgrade_of === 0 ? "购买套餐" : "升级到套餐";
     const content = `${what}“${order.sale.terms.name}”，支付 ${paid}（订单 ${order.orderNo}）`;

@@ -1,9 +1,9 @@
 // What a paid order of a plan does: it opens a period, or changes a running one to another plan; and what a refund or dispute ends. Pure,
 // part of rules.ts (requirements Y49–Y51, Y65).
-import type { PlanSale } from "#contract/plan-terms.ts";
+import type { PlanSale, PlanTerms } from "#contract/plan-terms.ts";
 import type { OrderBook } from "./order-rows.ts";
 import type { PeriodBook } from "./plan-rows.ts";
-import { DAY_SEC, daysLeft, periodFrom } from "./plan-times.ts";
+import { DAY_SEC, daysLeft, type PeriodTimes, periodFrom, periodNamed } from "./plan-times.ts";
 import type { Desk } from "./rules-booking.ts";
 import { isRunning } from "./rules-plans.ts";
 
@@ -32,26 +32,39 @@ export function saleFault(desk: PlanDesk, order: OrderBook, sale: PlanSale): str
 }
 
 /** Opens the period, or changes the one that runs. `saleFault` found nothing against it. */
-export function sell(desk: PlanDesk, order: OrderBook, sale: PlanSale): void {
+export function sell(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): void {
   const running = sale.upgrade_of === 0 ? undefined : periodOf(desk, order);
   if (running) upgrade(desk, running, sale);
-  else open(desk, order, sale);
+  else open(desk, order, sale, span);
 }
+
+/** Seconds. */
+type Span = Pick<PeriodTimes, "startsAt" | "endsAt">;
 
 function nextNumber(periods: readonly PeriodBook[]): number {
   return periods.reduce((most, { n }) => Math.max(most, n), 0) + 1;
 }
 
-/** Bought again before its end, a plan goes on where it ends: no second is lost, no two periods overlap (requirements Y49). */
-function open(desk: PlanDesk, order: OrderBook, sale: PlanSale): void {
-  const { terms } = sale;
-  const mine = periodsOf(desk, order.userId).filter(({ planId }) => planId === sale.plan_id);
-  const last = mine
-    .filter(({ endedAt, endsAt }) => endedAt === 0 && endsAt > desk.nowSec)
-    .sort((a, b) => b.endsAt - a.endsAt)[0];
+/**
+ * When a new period runs. Bought again before its end, a plan goes on where it ends: no second is lost, no two periods overlap (requirements
+ * Y49). An invoice names the time itself, unless that was sold already (requirements Z21).
+ */
+function timesOf(desk: PlanDesk, before: readonly PeriodBook[], terms: PlanTerms, span?: Span): PeriodTimes {
+  const live = before.filter(({ endedAt }) => endedAt === 0);
+  if (span && !live.some(({ startsAt, endsAt }) => startsAt < span.endsAt && span.startsAt < endsAt))
+    return periodNamed(span, terms);
+  const last = live.filter(({ endsAt }) => endsAt > desk.nowSec).sort((a, b) => b.endsAt - a.endsAt)[0];
   const months = last?.terms.unit === "month" ? last.terms.count : 0;
+  return periodFrom(last?.endsAt ?? desk.nowSec, terms, last && { ...last, months });
+}
+
+function open(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): void {
+  const { terms } = sale;
+  const all = periodsOf(desk, order.userId);
+  const mine = all.filter(({ planId }) => planId === sale.plan_id);
+  const followed = all.filter(({ id, planId }) => id === sale.follows && planId !== sale.plan_id);
   desk.changes.newPeriods.push({
-    ...periodFrom(last?.endsAt ?? desk.nowSec, terms, last && { ...last, months }),
+    ...timesOf(desk, [...mine, ...followed], terms, span),
     id: 0,
     userId: order.userId,
     orderNo: order.orderNo,

@@ -6,6 +6,7 @@ import { findInstanceBySlug } from "#server/store/payment-instances.ts";
 import { bringOddity, bringPayment, bringReversal, type Origin } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
 import { askOrder, depsOf, type OrderTools } from "./orders.ts";
+import { lookAtSubscription } from "./renewal-looks.ts";
 import type { CallbackRequest, Instance, Notice, Reply } from "./provider.ts";
 
 /** The answer for a provider, after everything is stored; undefined = there is no such address. Throws: StoreError. */
@@ -26,18 +27,21 @@ export async function takeCallback(
   if (notice.kind === "refused") return provider.refused;
   // It could not be found out what is so: the provider tells again.
   if (notice.kind === "again") return { status: 503, body: "" };
-  await bring(tools, instance, { notice, request });
-  return provider.accepted;
+  const isClear = await bring(tools, instance, { notice, request });
+  return isClear ? provider.accepted : { status: 503, body: "" };
 }
 
+/** Returns whether everything is stored; else the provider has to tell again. */
 async function bring(
   tools: OrderTools,
   instance: Instance,
   { notice, request }: { notice: Exclude<Notice, { kind: "refused" | "again" }>; request: CallbackRequest },
-): Promise<void> {
-  if (notice.kind === "ignored") return;
+): Promise<boolean> {
+  if (notice.kind === "ignored") return true;
   const body = request.method === "GET" ? request.query : Buffer.from(request.body).toString("utf8");
   const origin: Origin = { kind: "notify", key: notice.key, body };
+  if (notice.kind === "subscription")
+    return (await lookAtSubscription(tools, instance, { id: notice.id, origin })) !== "unclear";
   if (notice.kind === "paid") await bringPayment(tools, instance, { payment: notice.payment, origin });
   if (notice.kind === "reversed") await bringReversal(tools, instance, { reversal: notice.reversal, origin });
   if (notice.kind === "foreign")
@@ -47,7 +51,8 @@ async function bring(
       origin,
       facts: {},
     });
-  if (notice.kind !== "look") return;
+  if (notice.kind !== "look") return true;
   const order = await findOrder(tools.db, notice.orderNo);
   if (order?.instance_id === instance.id) await askOrder(tools, order, { kind: "poll", isUrgent: true });
+  return true;
 }

@@ -2,13 +2,17 @@
 // provider as soon as this has returned, not before (requirements Y05).
 
 import { PAYMENT_DOUBTS } from "#contract/payment-admin.ts";
-import type { OrderAct, OrderVerdict } from "#server/money/order-operations.ts";
+import { saleOf } from "#server/money/order-books.ts";
+import type { OrderAct, OrderVerdict, Proof } from "#server/money/order-operations.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import { listRefunds } from "#server/store/order-refunds.ts";
 import { findOrder, findOrderByTrade, insertEvent, type OrderRow } from "#server/store/orders.ts";
+import { lookSoon } from "#server/store/plan-renewals.ts";
+import { findPeriod } from "#server/store/plans.ts";
 import type { Tools } from "#server/tools.ts";
 import { judgeReversals } from "./invoices.ts";
-import type { Instance, Payment, Reversal } from "./provider.ts";
+import type { Instance, Invoiced, Payment, Reversal } from "./provider.ts";
+import { invoiceDoubt, noteInvoice, orderOfInvoice } from "./renewals.ts";
 
 export type EvidenceTools = Pick<
   Tools,
@@ -31,15 +35,33 @@ export async function bringPayment(
 ): Promise<OrderVerdict | undefined> {
   const { tradeNo, amountMinor, currency, paidSec } = payment;
   const facts = { trade_no: tradeNo, amount_minor: amountMinor, currency };
-  const order = await findOrder(tools.db, payment.orderNo);
+  const { invoice } = payment;
+  const order = await (invoice
+    ? orderOfInvoice(tools, instance, { payment, invoice })
+    : findOrder(tools.db, payment.orderNo));
   if (order?.instance_id !== instance.id) {
     await bringOddity(tools, instance, { orderNo: payment.orderNo, verdict: "unknown_order", origin, facts });
     return undefined;
   }
-  const proof = { tradeNo, amountMinor: Math.max(0, amountMinor), currency, paidSec };
+  const proof: Proof = {
+    tradeNo,
+    amountMinor: Math.max(0, amountMinor),
+    currency,
+    paidSec,
+    ...(invoice && {
+      ...(invoice.startsAt < invoice.endsAt && { span: spanOf(invoice) }),
+      doubt: await invoiceDoubt(tools, instance, { payment, invoice }),
+    }),
+  };
   const verdict = await changeOrder(tools, order, { act: { verb: "prove", proof }, origin, facts });
+  if (invoice && (verdict.outcome === "credited" || verdict.outcome === "duplicate"))
+    await noteInvoice(tools, instance, { orderNo: order.order_no, invoice });
   if (verdict.review !== "") alarm(tools, instance, { orderNo: order.order_no, verdict: verdict.review });
   return verdict;
+}
+
+function spanOf({ startsAt, endsAt }: Invoiced): Exclude<Proof["span"], undefined> {
+  return { startsAt, endsAt };
 }
 
 /** Carries an act on an order to the ledger. */
@@ -71,8 +93,18 @@ export async function changeOrder(
   if (["finish", "claw", "restore"].includes(act.verb))
     await judgeReversals(tools, { userId, currency: order.currency });
   // A plan began, changed or ended: it lends a group and pays for calls from now on, or no more.
-  if (order.plan_sale !== "") await tools.coord.publish("users", String(userId));
+  if (order.plan_sale !== "") {
+    await tools.coord.publish("users", String(userId));
+    await lookAfter(tools, order);
+  }
   return verdict;
+}
+
+/** What the provider is to charge for a plan from now on may be another sum, or nothing. */
+async function lookAfter({ db, clock }: EvidenceTools, order: OrderRow): Promise<void> {
+  const upgraded = saleOf(order.plan_sale)?.upgrade_of ?? 0;
+  const period = upgraded === 0 ? undefined : await findPeriod(db, upgraded);
+  await lookSoon(db, [order.order_no, ...(period ? [period.order_no] : [])], clock.seconds());
 }
 
 function sealBody({ secrets }: Pick<Tools, "secrets">, body: string): string {

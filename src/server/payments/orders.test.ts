@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
-import { nextCheck, priceOf } from "./orders.ts";
+import { priceOf } from "./order-price.ts";
+import { nextCheck } from "./orders.ts";
 
 describe.each(databases)("易支付 on $name", (database) => {
   const world = new PaymentWorld();

@@ -5,6 +5,7 @@ import { minorOf } from "#contract/money.ts";
 import type { NewOrder } from "#contract/payment.ts";
 import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
+import { saleOf } from "#server/money/order-books.ts";
 import { commissionOf, giftOf } from "#server/money/rules-partner.ts";
 import { randomOrderTail } from "#server/secrets.ts";
 import {
@@ -23,6 +24,7 @@ import { getUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { bringPayment, type EvidenceTools } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
+import { priceOf } from "./order-price.ts";
 import type { Asked, Instance, OrderFacts, PayRef, ProviderDeps } from "./provider.ts";
 
 export type OrderTools = EvidenceTools & Pick<Tools, "egress" | "coord">;
@@ -60,19 +62,6 @@ export function newOrderNo(nowSec: number): string {
   return `TG${day}${randomOrderTail()}`;
 }
 
-/** What the provider has to be paid: price in the account's currency and the fee, each rounded up. Pure. Unit: minor units. */
-export function priceOf(
-  yuanMinor: number,
-  { rate, feeBp }: Pick<Instance, "rate" | "feeBp">,
-): { amount: number; fee: number } {
-  const [whole = "0", decimals = ""] = rate.split(".");
-  const micro = BigInt(whole) * 1_000_000n + BigInt(decimals.padEnd(6, "0"));
-  const up = (top: bigint, bottom: bigint) => (top + bottom - 1n) / bottom;
-  const net = up(BigInt(yuanMinor) * 1_000_000n, micro);
-  const fee = up(net * BigInt(feeBp), 10_000n);
-  return { amount: Number(net + fee), fee: Number(fee) };
-}
-
 export function depsOf(
   { egress, clock, options }: OrderTools,
   instance: Instance,
@@ -104,7 +93,16 @@ export function factsOf(order: OrderRow, clientAddress = ""): OrderFacts {
     clientAddress,
     session: refOf(order).session,
     tradeNo: order.trade_no,
+    ...recurringOf(order),
   };
+}
+
+/** What the provider has to know of a plan that it is to renew. */
+function recurringOf({ plan_sale, user_id }: OrderRow): Pick<OrderFacts, "recurring"> {
+  const sale = saleOf(plan_sale);
+  if (!sale?.renews) return {};
+  const { terms, version_id } = sale;
+  return { recurring: { unit: terms.unit, count: terms.count, userId: user_id, versionId: version_id } };
 }
 
 export async function instanceOf(tools: OrderTools, id: number): Promise<Instance | undefined> {

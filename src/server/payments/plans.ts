@@ -1,14 +1,22 @@
 // What an order of a plan sells: a new period, or a running one changed to a dearer plan.
-import type { PlanSale } from "#contract/plan-terms.ts";
+import { type PaymentProviderName, paymentProvider } from "#contract/payment-provider.ts";
+import { canRenew, type PlanSale } from "#contract/plan-terms.ts";
 import { faults } from "#server/errors.ts";
 import { upgradeQuote } from "#server/money/plan-quote.ts";
 import { termsOf } from "#server/money/plan-row-codec.ts";
-import { countPeriods, findLivePeriods, findPeriod, findPlan } from "#server/store/plans.ts";
+import { findInstance } from "#server/store/payment-instances.ts";
+import { findRenewalByLast, listRunningRenewals } from "#server/store/plan-renewals.ts";
+import {
+  countPeriods,
+  findLivePeriods,
+  findPeriod,
+  findPlan,
+  findPlanVersion,
+  type PlanRow,
+} from "#server/store/plans.ts";
 import { getUser } from "#server/store/users.ts";
 import type { Goods, OrderTools } from "./orders.ts";
-
-/** Millionths of a yuan in a hundredth of a fen's worth: 1 % of 1 fen. */
-const MICRO_PER_PERCENT = 100;
+import { choiceOf, planCommission } from "./renewals.ts";
 
 export interface PlanWish {
   readonly userId: number;
@@ -16,6 +24,10 @@ export interface PlanWish {
   /** What the buyer saw. */
   readonly version_id: number;
   readonly upgrade_of: number;
+  readonly instance_id: number;
+  readonly method: string;
+  /** The provider is to renew it by itself. */
+  readonly renews: boolean;
 }
 
 /** Throws: AppError with the reason. */
@@ -28,7 +40,15 @@ export async function planGoods(tools: OrderTools, wish: PlanWish): Promise<Good
   if (plan.purchase_limit > 0 && bought >= plan.purchase_limit)
     throw faults.refused(`该套餐每人最多购买 ${plan.purchase_limit} 次`);
   const terms = termsOf(plan.terms);
-  const base = { plan_id: plan.id, version_id: plan.version_id, terms };
+  if (wish.renews) await checkRenewing(tools, wish, plan);
+  const follows = await followed(tools, wish);
+  const base = {
+    plan_id: plan.id,
+    version_id: plan.version_id,
+    terms,
+    ...(wish.renews && { renews: true as const }),
+    ...(follows !== undefined && { follows }),
+  };
   const { sale, yuanMinor } =
     wish.upgrade_of === 0
       ? {
@@ -46,15 +66,48 @@ export async function planGoods(tools: OrderTools, wish: PlanWish): Promise<Good
       // Another day is another price.
       yuanMinor,
       quota: sale.quota,
+      ...(wish.renews && { renews: true }),
     },
     // Of an upgrade too: an order is about some quota.
     quota: terms.quota,
     giver_id: 0,
     inviter_id,
     gift_quota: 0,
-    commission_micro: yuanMinor * MICRO_PER_PERCENT * tools.options.get("PlanCommissionPercent"),
+    commission_micro: planCommission(tools, yuanMinor),
     plan_sale: JSON.stringify(sale satisfies PlanSale),
   };
+}
+
+/** Throws: AppError when the provider cannot renew this plan, or does already. */
+async function checkRenewing({ db }: OrderTools, wish: PlanWish, plan: PlanRow): Promise<void> {
+  const instance = await findInstance(db, wish.instance_id);
+  // The column holds names of providers only.
+  const { renewing = [] } = instance ? paymentProvider(instance.provider as PaymentProviderName) : {};
+  if (!renewing.includes(wish.method)) throw faults.refused("该支付方式不支持自动续费");
+  const isNew = wish.upgrade_of === 0;
+  if (!isNew || !canRenew({ ...termsOf(plan.terms), purchase_limit: plan.purchase_limit }))
+    throw faults.refused("该套餐不支持自动续费");
+  for (const { version_id, renews } of await listRunningRenewals(db, wish.userId)) {
+    const version = await findPlanVersion(db, version_id);
+    if (renews === 1 && version?.plan_id === plan.id) throw faults.refused("该套餐已开启自动续费");
+  }
+}
+
+/** The period that the plan is to begin after, because that was chosen (requirements Z22). Throws: AppError. */
+async function followed(
+  tools: OrderTools,
+  { userId, plan_id, upgrade_of, renews }: PlanWish,
+): Promise<number | undefined> {
+  const { db, clock } = tools;
+  if (upgrade_of !== 0) return undefined;
+  for (const period of await findLivePeriods(db, userId, clock.seconds())) {
+    if ((await choiceOf(tools, period))?.plan_id !== plan_id) continue;
+    const renewal = await findRenewalByLast(db, period.order_no);
+    if (renews || (renewal?.renews === 1 && renewal.ended_at === 0))
+      throw faults.refused("已选择到期后改用该套餐，自动续费时会按新价格扣款");
+    return period.id;
+  }
+  return undefined;
 }
 
 async function upgradeOf(

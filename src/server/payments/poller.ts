@@ -3,8 +3,10 @@
 
 import { listDueRefunds } from "#server/store/order-refunds.ts";
 import { forgetBodies, listDue, type OrderRow, scheduleCheck } from "#server/store/orders.ts";
+import { listDueRenewals } from "#server/store/plan-renewals.ts";
 import { askOrder, endOrder, nextCheck, type OrderTools } from "./orders.ts";
 import { askAboutRefund } from "./refunds.ts";
+import { pollRenewal } from "./renewal-looks.ts";
 
 /** Questions of one run, and how many at a time: providers count them. */
 const MOST = 100;
@@ -19,7 +21,9 @@ export async function pollDue(tools: OrderTools): Promise<number> {
   await inTurns(orders, (order) => pollOrder(tools, order));
   const refunds = await listDueRefunds(tools.db, nowSec, MOST);
   await inTurns(refunds, (refund) => askAboutRefund(tools, refund));
-  return orders.length + refunds.length;
+  const renewals = await listDueRenewals(tools.db, nowSec, MOST);
+  await inTurns(renewals, (renewal) => pollRenewal(tools, renewal));
+  return orders.length + refunds.length + renewals.length;
 }
 
 export function forgetOldBodies({ db, clock }: Pick<OrderTools, "db" | "clock">): Promise<number> {

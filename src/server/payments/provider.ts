@@ -1,5 +1,6 @@
 // What the payments room asks of each provider, and what it is told. Types only; a client of a provider knows no database and no quota.
 import type { PaymentProviderName } from "#contract/payment-provider.ts";
+import type { PlanUnit } from "#contract/plan-terms.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 
 /** A merchant account, opened. */
@@ -40,6 +41,16 @@ export interface OrderFacts {
   /** What `create` returned; "" = nothing yet. */
   readonly session: string;
   readonly tradeNo: string;
+  /** Absent = it is paid for once. */
+  readonly recurring?: Recurring;
+}
+
+/** What a plan that the provider renews by itself needs, beside the price. */
+export interface Recurring {
+  readonly unit: PlanUnit;
+  readonly count: number;
+  readonly userId: number;
+  readonly versionId: number;
 }
 
 /** Where to pay. */
@@ -58,6 +69,58 @@ export interface Payment {
   readonly amountMinor: number;
   readonly currency: string;
   readonly paidSec: number;
+  /** Of a plan that the provider renews. */
+  readonly invoice?: Invoiced;
+}
+
+/** The invoice behind a payment: which subscription it is of, and which time it pays for. Unit: seconds. */
+export interface Invoiced {
+  readonly id: string;
+  readonly subscription: string;
+  /** The order that began the subscription. */
+  readonly firstOrderNo: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+/** A subscription as the provider has it. Unit: seconds. */
+export interface Subscription {
+  readonly id: string;
+  /** "" = it is none of ours. */
+  readonly firstOrderNo: string;
+  readonly status: "active" | "failed" | "ended";
+  readonly renews: boolean;
+  /** The end of the time that it runs for now. */
+  readonly endsAt: number;
+  /** 0 = it goes on. */
+  readonly endedAt: number;
+}
+
+/** What a subscription is to be: what it charges from its next period on, and whether there is one. */
+export interface SubscriptionWish extends Recurring {
+  readonly renews: boolean;
+  readonly amountMinor: number;
+  readonly currency: string;
+}
+
+/** The subscriptions of a provider that renews by itself. */
+export interface Renewing {
+  /** What is so, and its paid invoices, oldest first. */
+  look(
+    instance: Instance,
+    id: string,
+    deps: ProviderDeps,
+  ): Promise<
+    | { readonly kind: "found"; readonly subscription: Subscription; readonly payments: readonly Payment[] }
+    | { readonly kind: "gone" }
+    | { readonly kind: "unclear"; readonly problem: string }
+  >;
+  /** Sets it; the same wish again changes nothing. */
+  change(
+    instance: Instance,
+    { id, wish }: { readonly id: string; readonly wish: SubscriptionWish },
+    deps: ProviderDeps,
+  ): Promise<"done" | "gone" | "unclear">;
 }
 
 /** `problem` is short and typed, for log and history: never a signature, a key or an account of a payer. */
@@ -117,6 +180,8 @@ export type Notice =
   /** The notice names what to look at; the provider is asked what is so. */
   | { readonly kind: "look"; readonly orderNo: string; readonly key: string; readonly session: string }
   | { readonly kind: "paid"; readonly payment: Payment; readonly key: string }
+  /** Something happened to a subscription. */
+  | { readonly kind: "subscription"; readonly id: string; readonly key: string }
   | { readonly kind: "reversed"; readonly reversal: Reversal; readonly key: string }
   /** What to look at could not be fetched: the provider has to tell again. */
   | { readonly kind: "again" };
@@ -163,6 +228,8 @@ export interface Provider {
   ): Promise<Refunded>;
   /** All payments that were made in a span, and perhaps some around it. */
   list(instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed>;
+  /** Absent = nothing is renewed here. */
+  readonly renewing?: Renewing;
   /** What became of a refund; the same number. */
   askRefund(
     instance: Instance,
@@ -173,3 +240,4 @@ export interface Provider {
 
 /** What users see on the pages of a provider: never anything a user typed (requirements Y10). */
 export const SUBJECT = "账户充值";
+export const PLAN_SUBJECT = "订阅套餐";

@@ -9,7 +9,7 @@ import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulato
 import { startWeChatPay, type WeChatPayEmulator } from "#test/emulators/wechat-pay-emulator.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
-import { STRIPE_VERSION } from "./providers/stripe.ts";
+import { STRIPE_VERSION } from "./providers/stripe-call.ts";
 
 const [sqlite] = databases;
 if (!sqlite) throw new Error("SQLite is the first");

@@ -12,6 +12,15 @@ export async function insertOrder(db: Db, order: NewOrder): Promise<void> {
   await db.insertInto("orders").values(order).execute();
 }
 
+/** The same for an order whose number follows from what it is for: one that stands already stays as it is. */
+export async function insertOrderOnce(db: Db, order: NewOrder): Promise<void> {
+  await db
+    .insertInto("orders")
+    .values(order)
+    .onConflict((conflict) => conflict.column("order_no").doNothing())
+    .execute();
+}
+
 export function findOrder(db: Db, orderNo: string): Promise<OrderRow | undefined> {
   return db.selectFrom("orders").selectAll().where("order_no", "=", orderNo).executeTakeFirst();
 }

@@ -35,6 +35,19 @@ export function findPeriod(db: Db, id: number): Promise<PlanPeriodRow | undefine
   return db.selectFrom("plan_periods").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+/** The period that an order opened. */
+export function findPeriodOfOrder(db: Db, orderNo: string): Promise<PlanPeriodRow | undefined> {
+  return db.selectFrom("plan_periods").selectAll().where("order_no", "=", orderNo).executeTakeFirst();
+}
+
+/** A version of a plan, sold or not. */
+export function findPlanVersion(
+  db: Db,
+  id: number,
+): Promise<Selectable<PlanVersionsTable> | undefined> {
+  return db.selectFrom("plan_versions").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
 /** How often a user has bought a plan. */
 export async function countPeriods(db: Db, userId: number, planId: number): Promise<number> {
   const row = await db

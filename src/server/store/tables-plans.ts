@@ -57,7 +57,51 @@ export interface PlanRemindersTable {
   sent_at: number;
 }
 
+export type RenewalStatus = "active" | "failed" | "ended";
+
+/** A plan that a provider renews by itself: what we know of its subscription (requirements Z21). */
+export interface PlanRenewalsTable {
+  id: Generated<number>;
+  user_id: number;
+  instance_id: number;
+  /** What the provider calls it; unique per instance. */
+  provider_id: string;
+  /** The order that began it. */
+  order_no: string;
+  /** The order of its last period. */
+  last_order_no: string;
+  /** What the provider charges for next, and how much. */
+  version_id: number;
+  currency: string;
+  amount_minor: number;
+  /** 0 or 1: whether the user wants it to go on. */
+  renews: number;
+  /** 0 or 1: whether the provider has confirmed `renews`. */
+  is_told: number;
+  status: RenewalStatus;
+  /** 0 or 1: whether the user was written to about the payment that failed. */
+  failed_told: Generated<number>;
+  /** The end of the period that is paid for, as the provider says. */
+  next_at: number;
+  ended_at: Generated<number>;
+  /** When the provider is asked next; 0 = never. */
+  next_check: number;
+  created_at: number;
+}
+
+/** The cheaper plan that a user has chosen for after a period (requirements Z22). */
+export interface PlanChangesTable {
+  period_id: number;
+  /** Of the period when it was chosen: a period that was upgraded since has no choice. */
+  from_version_id: number;
+  plan_id: number;
+  version_id: number;
+  created_at: number;
+}
+
 export interface PlanTables {
+  plan_renewals: PlanRenewalsTable;
+  plan_changes: PlanChangesTable;
   plans: PlansTable;
   plan_versions: PlanVersionsTable;
   plan_periods: PlanPeriodsTable;

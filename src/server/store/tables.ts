@@ -18,7 +18,7 @@ import type { StatementTables } from "./tables-statements.ts";
 import type { TaskTables } from "./tables-tasks.ts";
 import type { TeamTables } from "./team-tables.ts";
 
-/** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota) are written by `money` only. */
+/** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota, commission_debt_micro) are written by `money` only. */
 export interface UsersTable {
   id: Generated<number>;
   username: string;
@@ -48,6 +48,8 @@ export interface UsersTable {
   invite_commission_micro: Generated<number>;
   /** Quota that a refund or dispute took back when the balance had less; later credits pay it first. */
   debt_quota: Generated<number>;
+  /** Commission that a refund took back and that was no longer there, in millionths of a yuan; later commission pays it first. */
+  commission_debt_micro: Generated<number>;
   /** 1 = nobody: the wallet of a team, which the ledger books on like on any account (requirements O01). */
   is_wallet: Generated<number>;
   /** An administrator's set of permissions; 0 = none. */

@@ -23,10 +23,16 @@ import type { UsersTable } from "./tables.ts";
 /** A person: wallets of teams are found by nothing here. Without what must never travel with the others, password and access token, and without what only the store compares. */
 export type UserRow = Omit<
   Selectable<UsersTable>,
-  "password" | "access_token_hash" | "mailbox" | "debt_quota" | "is_wallet"
+  "password" | "access_token_hash" | "mailbox" | "debt_quota" | "commission_debt_micro" | "is_wallet"
 >;
 
-type Balance = "quota" | "used_quota" | "request_count" | "invite_commission_micro" | "debt_quota";
+type Balance =
+  | "quota"
+  | "used_quota"
+  | "request_count"
+  | "invite_commission_micro"
+  | "debt_quota"
+  | "commission_debt_micro";
 
 /** What a new user is made of; the balance starts at 0 and is granted by `money`. */
 export type NewUser = Omit<Insertable<UsersTable>, "id" | "mailbox" | "is_wallet" | Balance>;
@@ -329,6 +335,16 @@ export function countUsers(db: Db, filter: UserFilter): Promise<number> {
 /** Whether there is any account. Reads what every schema has: it is asked before a database is migrated. */
 export async function hasUsers(db: Db): Promise<boolean> {
   return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Commission that refunds took back and that later commission pays first. Unit: millionths of a yuan. */
+export async function commissionDebtOf(db: Db, id: number): Promise<number> {
+  const row = await db
+    .selectFrom("users")
+    .select("commission_debt_micro")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.commission_debt_micro ?? 0;
 }
 
 /** Quota that refunds and disputes could not take from a user, and that the next credits pay. */

@@ -12,72 +12,29 @@ import type {
   ProviderDeps,
   Refunded,
 } from "#server/payments/provider.ts";
-import { SUBJECT } from "#server/payments/provider.ts";
-import { formBody } from "#server/payments/wire/form.ts";
+import { PLAN_SUBJECT, SUBJECT } from "#server/payments/provider.ts";
 import { verifiesStripe } from "#server/payments/wire/signatures.ts";
-import { callProvider, FORM, memberOf, objectOf, textOf } from "./call.ts";
-
-/** Fetching with a version of our own makes that of an event's body irrelevant (requirements Y27, vendors/stripe). */
-export const STRIPE_VERSION = "2026-10-28.endive";
-
-interface StripeAnswer {
-  readonly kind: "ok" | "refused" | "unclear";
-  readonly body: Record<string, unknown>;
-  readonly problem: string;
-}
-
-interface StripeCall {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly form?: readonly (readonly [string, string])[];
-  readonly idempotencyKey?: string;
-}
-
-async function stripeCall(
-  instance: Instance,
-  { egress }: ProviderDeps,
-  call: StripeCall,
-): Promise<StripeAnswer> {
-  const [key = ""] = instance.secrets("secret_key");
-  const result = await callProvider(egress, {
-    method: call.method,
-    url: instance.baseUrl + call.path,
-    headers: [
-      ...["authorization", `Bearer ${key}`, "stripe-version", STRIPE_VERSION],
-      ...(call.form ? FORM : []),
-      ...(call.idempotencyKey === undefined ? [] : ["idempotency-key", call.idempotencyKey]),
-    ],
-    body: call.form && formBody(call.form),
-  });
-  if (result.kind === "fault") return { kind: "unclear", body: {}, problem: result.code };
-  const body = objectOf(result.text);
-  const problem = `status ${result.status}`;
-  if (!body) return { kind: "unclear", body: {}, problem };
-  if (result.status === 200) return { kind: "ok", body, problem: "" };
-  // A refusal names what is wrong; what may pass by itself says nothing about the order.
-  const isRefusal =
-    result.status >= 400 && result.status < 500 && ![401, 403, 409, 429].includes(result.status);
-  return { kind: isRefusal ? "refused" : "unclear", body, problem };
-}
-
-function isLive(instance: Instance): boolean {
-  return !(instance.secrets("secret_key")[0] ?? "").includes("_test_");
-}
+import { memberOf, objectOf, textOf } from "./call.ts";
+import { askInvoice, listInvoices, recurringForm, renewing, subscriptionOf } from "./stripe-billing.ts";
+import { isLive, type StripeAnswer, stripeCall } from "./stripe-call.ts";
 
 async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
-  const form: [string, string][] = [
-    ["mode", "payment"],
+  const { recurring } = order;
+  const form: (readonly [string, string])[] = [
+    ["mode", recurring ? "subscription" : "payment"],
     ["line_items[0][quantity]", "1"],
     ["line_items[0][price_data][currency]", order.currency.toLowerCase()],
     ["line_items[0][price_data][unit_amount]", String(order.amountMinor)],
-    ["line_items[0][price_data][product_data][name]", SUBJECT],
+    ["line_items[0][price_data][product_data][name]", recurring ? PLAN_SUBJECT : SUBJECT],
     ["payment_method_types[0]", order.method],
     ...(order.method === "wechat_pay"
-      ? ([["payment_method_options[wechat_pay][client]", "web"]] as [string, string][])
+      ? ([["payment_method_options[wechat_pay][client]", "web"]] as const)
       : []),
     ["client_reference_id", order.orderNo],
     ["metadata[order_no]", order.orderNo],
-    ["payment_intent_data[metadata][order_no]", order.orderNo],
+    ...(recurring
+      ? recurringForm(order.orderNo, recurring)
+      : ([["payment_intent_data[metadata][order_no]", order.orderNo]] as const)),
     ["success_url", deps.returnUrl],
     ["cancel_url", deps.returnUrl],
     ["expires_at", String(order.expiresSec)],
@@ -92,12 +49,16 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
   return { kind: "ready", qr: "", url, session };
 }
 
-/** What a session that was fetched says about its order. */
-function judge(instance: Instance, session: Record<string, unknown>): Asked {
+/** What a session that was fetched says about its order; `invoice` = what was paid stands in that one. */
+function judge(
+  instance: Instance,
+  session: Record<string, unknown>,
+): Asked | { readonly kind: "invoice"; readonly id: string } {
   if (session["livemode"] !== isLive(instance)) return { kind: "unclear", problem: "livemode" };
   // Of a finished Checkout that is not paid the bank has not spoken yet (requirements Y25).
   if (session["payment_status"] !== "paid")
     return session["status"] === "expired" ? { kind: "gone" } : { kind: "open" };
+  if (session["mode"] === "subscription") return { kind: "invoice", id: textOf(session["invoice"]) };
   const amount = session["amount_total"];
   const intent = session["payment_intent"];
   const tradeNo = textOf(intent) || textOf(memberOf(session, "payment_intent")["id"]);
@@ -114,7 +75,19 @@ function judge(instance: Instance, session: Record<string, unknown>): Asked {
   };
 }
 
+/** The same, with what its invoice says. */
+async function judgeWhole(
+  instance: Instance,
+  session: Record<string, unknown>,
+  deps: ProviderDeps,
+): Promise<Asked> {
+  const asked = judge(instance, session);
+  return asked.kind === "invoice" ? askInvoice(instance, asked.id, deps) : asked;
+}
+
 async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked> {
+  // A period that was renewed never had a session.
+  if (order.session.startsWith("in_")) return askInvoice(instance, order.session, deps);
   if (order.session === "") {
     // The answer to the first try was lost: the same key gets the same session, or makes it.
     const made = await create(instance, order, deps);
@@ -127,7 +100,9 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
   });
   // The account has no such session: nothing was paid in it.
   if (answer.kind === "refused" && answer.problem === "status 404") return { kind: "open" };
-  return answer.kind === "ok" ? judge(instance, answer.body) : { kind: "unclear", problem: answer.problem };
+  return answer.kind === "ok"
+    ? judgeWhole(instance, answer.body, deps)
+    : { kind: "unclear", problem: answer.problem };
 }
 
 const SESSION_EVENTS = [
@@ -136,6 +111,8 @@ const SESSION_EVENTS = [
   "checkout.session.async_payment_failed",
   "checkout.session.expired",
 ];
+
+const INVOICE_EVENTS = ["invoice.paid", "invoice.payment_failed"];
 
 async function read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Promise<Notice> {
   const header = request.header("stripe-signature");
@@ -148,6 +125,8 @@ async function read(instance: Instance, request: CallbackRequest, deps: Provider
   const id = textOf(object["id"]);
   if (event?.["livemode"] !== isLive(instance)) return { kind: "ignored" };
   if (SESSION_EVENTS.includes(type)) return lookAt(instance, { id, key }, deps);
+  if (INVOICE_EVENTS.includes(type) || type.startsWith("customer.subscription."))
+    return subscriptionOf(instance, { id, key }, deps);
   if (type.startsWith("refund.") || type === "charge.refunded")
     return refundOf(instance, { id, key, type, object }, deps);
   return type.startsWith("charge.dispute.") ? disputeOf(instance, { id, key }, deps) : { kind: "ignored" };
@@ -162,8 +141,10 @@ async function lookAt(
   const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/checkout/sessions/${id}` });
   if (answer.kind === "unclear") return { kind: "again" };
   if (answer.kind === "refused") return { kind: "ignored" };
-  const asked = judge(instance, answer.body);
-  if (asked.kind === "unclear") return { kind: "ignored" };
+  const asked = await judgeWhole(instance, answer.body, deps);
+  // Only an invoice that could not be fetched may be clear another time.
+  if (asked.kind === "unclear")
+    return { kind: answer.body["mode"] === "subscription" && asked.problem !== "livemode" ? "again" : "ignored" };
   const orderNo = textOf(answer.body["client_reference_id"]);
   return asked.kind === "paid"
     ? { kind: "paid", payment: asked.payment, key }
@@ -275,7 +256,7 @@ const list: Provider["list"] = async (instance, { fromSec, beforeSec }, deps) =>
       const asked = judge(instance, memberOf({ row }, "row"));
       if (asked.kind === "paid") payments.push(asked.payment);
     }
-    if (answer.body["has_more"] !== true) return { kind: "listed", payments };
+    if (answer.body["has_more"] !== true) return listInvoices(instance, { fromSec, beforeSec, payments }, deps);
     after = textOf(memberOf({ row: rows.at(-1) }, "row")["id"]);
     if (!/^cs_\w+$/.test(after)) return { kind: "unclear", problem: "no session" };
   }
@@ -288,13 +269,14 @@ export const stripe: Provider = {
   create,
   ask,
   async close(instance, order, deps) {
-    if (order.session === "") return "unclear";
+    if (order.session === "" || order.session.startsWith("in_")) return "unclear";
     const path = `/v1/checkout/sessions/${order.session}/expire`;
     const answer = await stripeCall(instance, deps, { method: "POST", path, form: [] });
     return answer.kind === "unclear" ? "unclear" : "closed";
   },
   read,
   list,
+  renewing,
   refund,
   askRefund,
 };

@@ -44,6 +44,8 @@ import { serviceAccounts } from "./0049-service-accounts.ts";
 import { teamProjects } from "./0050-team-projects.ts";
 import { grantedSet } from "./0052-granted-set.ts";
 import { paymentDays } from "./0070-payment-days.ts";
+import { planRenewals } from "./0066-plan-renewals.ts";
+import { commissionDebt } from "./0067-commission-debt.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -92,4 +94,6 @@ export const MIGRATIONS: readonly Migration[] = [
   teamProjects,
   grantedSet,
   paymentDays,
+  planRenewals,
+  commissionDebt,
 ];
