@@ -45,6 +45,8 @@ export const Payout = z.object({
   user_id: z.int(),
   username: z.string(),
   amount: z.string(),
+  /** What its user owes of commission at this moment. */
+  owed: z.string().default("0"),
   way: z.enum(PAYOUT_WAYS),
   /** Masked but in the export; "" = the account was deleted. */
   account: z.string(),
@@ -63,6 +65,8 @@ export const PayoutDesk = z.object({
   balance: z.string(),
   /** Part of `balance` that is too new to be paid out. */
   held: z.string(),
+  /** Commission that refunds took back beyond the balance: the next commission fills it first. */
+  owed: z.string().default("0"),
   /** What may be asked for now. */
   available: z.string(),
   /** What has to be asked for at least. */

@@ -39,7 +39,10 @@ function monthsOn(anchorSec: number, months: number): number {
   return Date.UTC(year, month, Math.min(at.getUTCDate(), lastDay)) / 1_000 + (anchorSec % 86_400);
 }
 
-const missing = { status: 404, json: { error: { type: "invalid_request_error", message: "No such object" } } };
+const missing = {
+  status: 404,
+  json: { error: { type: "invalid_request_error", message: "No such object" } },
+};
 
 export class StripeBilling {
   readonly subscriptions = new Map<string, EmulatedSubscription>();
@@ -106,9 +109,7 @@ export class StripeBilling {
   }
 
   #edge({ anchorSec, interval, count }: EmulatedSubscription, periods: number): number {
-    return interval === "month"
-      ? monthsOn(anchorSec, periods * count)
-      : anchorSec + periods * count * 86_400;
+    return interval === "month" ? monthsOn(anchorSec, periods * count) : anchorSec + periods * count * 86_400;
   }
 
   endOf(subscription: EmulatedSubscription): number {
@@ -259,7 +260,8 @@ export class StripeBilling {
       if (query.has("subscription") && one.subscription !== query.get("subscription")) return false;
       if (query.has("status") && one.status !== query.get("status")) return false;
       return (
-        one.createdSec >= number("created[gte]", 0) && one.createdSec < number("created[lt]", Number.MAX_VALUE)
+        one.createdSec >= number("created[gte]", 0) &&
+        one.createdSec < number("created[lt]", Number.MAX_VALUE)
       );
     });
     const start = all.findIndex(({ id }) => id === query.get("starting_after")) + 1;

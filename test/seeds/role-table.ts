@@ -67,6 +67,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/payment/order/:no/cancel
     GET /api/plan/shop
     POST /api/plan/order
+    POST /api/plan/renewal/:id
+    POST /api/plan/period/:id/change
     GET /api/token
     GET /api/token/search
     GET /api/token/:id

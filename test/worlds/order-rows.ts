@@ -33,7 +33,7 @@ export async function seedOrder(
   await insertOrder(db, {
     order_no,
     method: "alipay",
-    product: "{}",
+    product: '{"rate":"1","feeBp":0}',
     quota: 5_000_000,
     currency: "CNY",
     amount_minor: 3_000,

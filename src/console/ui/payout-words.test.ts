@@ -9,6 +9,7 @@ test("accounts and names are texts, amounts are numbers", () => {
     user_id: 3,
     username: "lihua",
     amount: "120.5",
+    owed: "0",
     way: "alipay",
     account: "13800000000",
     name: "=李,华",

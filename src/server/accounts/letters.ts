@@ -124,6 +124,17 @@ export function planLetter(
   };
 }
 
+/** The card was refused when a plan was to be renewed (requirements Z21). */
+export function renewalLetter(system: string, { plan, url }: { plan: string; url: string }): LetterText {
+  return {
+    subject: `${system} 套餐“${plan}”自动续费扣款失败`,
+    paragraphs: [
+      `您好，您的套餐“${escapeHtml(plan)}”本次自动续费没有扣款成功，支付平台会在几天内再试。已付的周期照常用到期。`,
+      `请检查银行卡，或在这里取消自动续费、改为手动续订：${linkTo(url, url)}`,
+    ],
+  };
+}
+
 /** An invoice was issued, refused or reversed (requirements Y62). */
 export function invoiceLetter(
   system: string,

@@ -19,7 +19,7 @@ import {
   type NamedPayout,
   sumOpenPayouts,
 } from "#server/store/payouts.ts";
-import { findUserById, getUser } from "#server/store/users.ts";
+import { commissionDebtOf, findUserById, getUser } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
@@ -164,7 +164,8 @@ async function amountFault(ctx: Context, userId: number, micro: number): Promise
   if (micro < partnerRates.leastWithdrawalMicro) return "提现金额不能少于 100 元";
   const { invite_commission_micro } = await getUser(ctx.db, userId);
   const held = Number(await commissionHeld(ctx, userId));
-  return micro > invite_commission_micro - held ? "可提现金额不足" : undefined;
+  const owed = await commissionDebtOf(ctx.db, userId);
+  return micro > invite_commission_micro - held - owed ? "可提现金额不足" : undefined;
 }
 
 async function getPayout({ db }: Context, id: number): Promise<NamedPayout> {
@@ -206,6 +207,7 @@ function present(ctx: Context, row: NamedPayout): Payout {
     user_id,
     username,
     amount: yuanText(row.micro),
+    owed: yuanText(row.commission_debt_micro),
     way,
     account: masked(account),
     name: masked(name),
@@ -220,11 +222,13 @@ async function deskOf(ctx: Context, userId: number): Promise<PayoutDesk> {
   const { invite_commission_micro: balance } = await getUser(ctx.db, userId);
   const held = Number(await commissionHeld(ctx, userId));
   const open = await sumOpenPayouts(ctx.db, userId);
+  const owed = await commissionDebtOf(ctx.db, userId);
   const rows = await listPayoutsOf(ctx.db, userId, NEWEST);
   return {
     balance: yuanText(balance),
     held: yuanText(held),
-    available: yuanText(Math.max(0, balance - held - open)),
+    owed: yuanText(owed),
+    available: yuanText(Math.max(0, balance - held - owed - open)),
     least: yuanText(partnerRates.leastWithdrawalMicro),
     hold_days: ctx.options.get("CommissionHoldDays"),
     rows: rows.map((row) => present(ctx, row)),

@@ -19,7 +19,8 @@ export async function presentRenewal(ctx: Context, row: RenewalRow): Promise<Pla
     renews: row.renews === 1,
     is_told: row.is_told === 1 && (next === undefined || next.versionId === row.version_id),
     currency,
-    amount_minor: next?.versionId === row.version_id ? row.amount_minor : (next?.amountMinor ?? row.amount_minor),
+    amount_minor:
+      next?.versionId === row.version_id ? row.amount_minor : (next?.amountMinor ?? row.amount_minor),
     next_at,
   };
 }

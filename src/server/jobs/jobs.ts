@@ -17,6 +17,7 @@ import { optimize } from "./optimize.ts";
 import { paymentBodies, paymentComparison, paymentQuestions } from "./payments.ts";
 import { planReminders } from "./plan-reminders.ts";
 import { fullLedgerCheck, reconcile } from "./reconcile.ts";
+import { renewalLetters } from "./renewal-letters.ts";
 import { signups } from "./signups.ts";
 import { statements } from "./statements.ts";
 import { taskPolls, taskRetention } from "./tasks.ts";
@@ -48,6 +49,7 @@ export const jobs: readonly Job[] = [
   taskRetention,
   statements,
   planReminders,
+  renewalLetters,
   optimize,
 ];
 

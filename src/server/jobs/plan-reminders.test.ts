@@ -1,12 +1,16 @@
 // Reminders that a plan ends (requirements Y66): 7, 3 and 1 days before, each once however often the job runs, and none where it goes on.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { listPeriods } from "#server/store/plans.ts";
+import { insertRenewal } from "#server/store/plan-renewals.ts";
+import { insertPlanVersion, listPeriods } from "#server/store/plans.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { databases } from "#test/worlds/app.ts";
 import { type MailApp, startMailApp } from "#test/worlds/mail-app.ts";
 import { buyPlan, terms } from "#test/worlds/plans.ts";
 import { planReminders, stageOf } from "./plan-reminders.ts";
+import { renewalLetters } from "./renewal-letters.ts";
+
+type NewRenewal = Parameters<typeof insertRenewal>[1];
 
 const DAY_SEC = 86_400;
 
@@ -82,6 +86,59 @@ describe.each(databases)("reminders on $name", (database) => {
     pass(30);
     expect(await run()).toBe("1 letters");
     expect((await mail.smtp.take(`${renewed.username}@example.com`)).subject).toContain("2 天");
+  });
+
+  /** Stripe renews the plan of a user. */
+  async function renewed(user: SeededUser, change: Partial<NewRenewal> = {}): Promise<void> {
+    const { ctx } = mail.app;
+    const [period] = await listPeriods(ctx.db, user.id, 1);
+    if (!period) throw new Error("a plan was bought");
+    const text = JSON.stringify(thirtyDays);
+    const version_id = await insertPlanVersion(ctx.db, {
+      plan_id: 1,
+      terms: text,
+      actor_id: 1,
+      created_at: 1,
+    });
+    await insertRenewal(ctx.db, {
+      user_id: user.id,
+      instance_id: 1,
+      provider_id: `sub_${period.id}`,
+      order_no: period.order_no,
+      last_order_no: period.order_no,
+      version_id,
+      currency: "CNY",
+      amount_minor: 3_000,
+      renews: 1,
+      is_told: 1,
+      status: "active",
+      next_at: period.ends_at,
+      next_check: 0,
+      created_at: 1,
+      ...change,
+    });
+  }
+
+  test("do not come where the provider renews the plan; where it was cancelled they do", async () => {
+    const [goesOn, cancelled] = [await subscriber(), await subscriber()];
+    await renewed(goesOn);
+    await renewed(cancelled, { renews: 0 });
+    pass(28);
+    expect(await run()).toBe("1 letters");
+    expect((await mail.smtp.take(`${cancelled.username}@example.com`)).subject).toContain("2 天");
+    pass(5);
+  });
+
+  test("a payment that was refused is told once, until one succeeds", async () => {
+    const user = await subscriber();
+    await renewed(user, { status: "failed" });
+    const tell = () => renewalLetters.run(mail.app.ctx);
+    expect((await Promise.all([tell(), tell()])).toSorted()).toEqual(["0 letters", "1 letters"]);
+    expect(await tell()).toBe("0 letters");
+    const { subject, html } = await mail.smtp.take(`${user.username}@example.com`);
+    expect(subject).toBe("River 套餐“编程套餐”自动续费扣款失败");
+    expect(html).toContain("https://gate.example/subscription");
+    pass(31);
   });
 
   test("speak English to who reads it", async () => {

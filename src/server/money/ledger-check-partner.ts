@@ -6,13 +6,14 @@ import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
 import type { Mismatch } from "./rows.ts";
 
-/** Checks commissions, codes, gifts, debts and orders (requirements E7–E9, E14, E15). */
+/** Checks commissions, codes, gifts, debts and orders (requirements E7–E9, E14, E15, Z23). */
 export async function checkPartners(db: Db): Promise<Mismatch[]> {
   const found = await Promise.all([
     checkCommissions(db),
     checkCodes(db),
     checkGifts(db),
     checkDebts(db),
+    checkCommissionDebts(db),
     checkOrders(db),
   ]);
   return found.flat();
@@ -113,6 +114,21 @@ async function checkDebts(db: Db): Promise<Mismatch[]> {
     WHERE users.id IN (${CONCERNED}) AND users.debt_quota <> coalesce(booked.debt, 0) ORDER BY users.id`,
   );
   return rows.map((row) => ({ table: "users", column: "debt_quota", ...row }));
+}
+
+/** What a user owes of commission = what refunds and disputes could not take − what later commission filled of it. */
+async function checkCommissionDebts(db: Db): Promise<Mismatch[]> {
+  const rows = await read(
+    db,
+    sql<Difference>`
+    SELECT users.id AS id, users.commission_debt_micro AS stored, cast(coalesce(booked.owed, 0) as bigint) AS expected
+    FROM users LEFT JOIN (
+      SELECT user_id, sum(yuan_micro) AS owed FROM ledger
+      WHERE yuan_micro <> 0 AND kind = 'commission-debt' GROUP BY user_id
+    ) AS booked ON booked.user_id = users.id
+    WHERE users.commission_debt_micro <> coalesce(booked.owed, 0) ORDER BY users.id`,
+  );
+  return rows.map((row) => ({ table: "users", column: "commission_debt_micro", ...row }));
 }
 
 /** E15: an order brought its quota once, by one entry, and only when it says so. */

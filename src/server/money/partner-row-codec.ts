@@ -5,8 +5,9 @@ import type { Operation, PartnerOperation } from "./operations.ts";
 import { LEDGER_SHEET, type Sheet, toNumber } from "./row-codec.ts";
 import type { CodeBook, CommissionBook, PartnerEntry } from "./rows.ts";
 
-export const COMMISSION_COLUMNS = "id, invite_commission_micro, debt_quota";
-export type CommissionRow = Pick<Selectable<UsersTable>, "id" | "invite_commission_micro" | "debt_quota">;
+const COMMISSION_FIELDS = ["id", "invite_commission_micro", "debt_quota", "commission_debt_micro"] as const;
+export const COMMISSION_COLUMNS = COMMISSION_FIELDS.join(", ");
+export type CommissionRow = Pick<Selectable<UsersTable>, (typeof COMMISSION_FIELDS)[number]>;
 
 export const CODE_COLUMNS = "id, quota, status, deleted_at, redeemed_time, used_user_id";
 export type CodeRow = Pick<
@@ -15,7 +16,12 @@ export type CodeRow = Pick<
 >;
 
 export function commissionBook(row: CommissionRow): CommissionBook {
-  return { userId: row.id, micro: BigInt(row.invite_commission_micro), debt: BigInt(row.debt_quota) };
+  return {
+    userId: row.id,
+    micro: BigInt(row.invite_commission_micro),
+    debt: BigInt(row.debt_quota),
+    owedMicro: BigInt(row.commission_debt_micro),
+  };
 }
 
 export function codeBook(row: CodeRow): CodeBook {
@@ -36,8 +42,14 @@ export const COMMISSION_SHEET: Sheet<CommissionBook> = {
     ["id", "int"],
     ["invite_commission_micro", "int"],
     ["debt_quota", "count"],
+    ["commission_debt_micro", "count"],
   ],
-  values: (commission) => [commission.userId, toNumber(commission.micro), toNumber(commission.debt)],
+  values: ({ userId, micro, debt, owedMicro }) => [
+    userId,
+    toNumber(micro),
+    toNumber(debt),
+    toNumber(owedMicro),
+  ],
 };
 
 export const CODE_SHEET: Sheet<CodeBook> = {

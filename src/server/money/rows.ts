@@ -165,6 +165,8 @@ export interface CommissionBook {
   micro: bigint;
   /** Quota that a refund or dispute could not take. */
   debt: bigint;
+  /** Commission that a refund or dispute could not take, millionths of a yuan. */
+  owedMicro: bigint;
 }
 
 /** A redemption code. */

@@ -2,13 +2,12 @@
 // rules.ts; refunds are in rules-refunds.ts. A payment that does not fit is kept for a person, never credited by guess (requirements Y14).
 import { moneyText } from "#contract/money.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
-import { yuanText } from "#contract/yuan.ts";
 import type { OrderChange, OrderVerdict, Proof } from "./order-operations.ts";
 import { type OrderBook, tradeKey } from "./order-rows.ts";
 import type { UserBook } from "./rows.ts";
 import { type Desk, MAX_AMOUNT } from "./rules-booking.ts";
 import { amountText, note } from "./rules-notes.ts";
-import { commissionBook, credit, enabled, entry, payDebt, tellGift } from "./rules-partner.ts";
+import { commissionBook, credit, earn, enabled, entry, payDebt, tellGift } from "./rules-partner.ts";
 import { saleFault, sell } from "./rules-plan-orders.ts";
 import { claw, finishRefund, holdRefund, restore } from "./rules-refunds.ts";
 import { LogType, UserStatus } from "./states.ts";
@@ -79,7 +78,13 @@ function prove(desk: Desk, order: OrderBook, { change, proof }: Proven): OrderVe
     return said("review", fault);
   }
   const { span } = proof;
-  creditOrder(desk, order, { change, user, quota: order.quota, actorId: order.userId, ...(span && { span }) });
+  creditOrder(desk, order, {
+    change,
+    user,
+    quota: order.quota,
+    actorId: order.userId,
+    ...(span && { span }),
+  });
   order.review = review;
   return said("credited", review);
 }
@@ -220,11 +225,7 @@ function payInviter(desk: Desk, order: OrderBook, micro: bigint): void {
   if (!inviter || micro <= 0n) return;
   const book = commissionBook(desk, inviter);
   if (book.micro + micro > MAX_AMOUNT) return;
-  book.micro += micro;
-  desk.changes.commissions.add(book);
   order.creditedMicro = micro;
   const operationId = `order/${order.orderNo}/inviter`;
-  entry(desk, inviter, { kind: "commission", operationId, actorId: order.userId, yuanMicro: micro });
-  const content = `邀请的用户充值，获得返现 ${yuanText(micro)} 元`;
-  note(desk, inviter, { type: LogType.system, content, quota: 0n });
+  earn(desk, inviter, { kind: "commission", operationId, actorId: order.userId, yuanMicro: micro });
 }

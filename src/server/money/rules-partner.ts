@@ -113,18 +113,63 @@ function book(desk: Desk, order: RedeemOrder, parties: Parties): void {
     tellGift(desk, giver, `礼品码被使用，获得 ${text(gift)}`, gift);
   }
   payDebt(desk, user, { operationId: order.operationId, display: order.display });
-  if (inviter && commission > 0n) {
-    commissionBook(desk, inviter).micro += commission;
-    desk.changes.commissions.add(commissionBook(desk, inviter));
+  if (!inviter || commission === 0n) return;
+  const operationId = `${order.operationId}/inviter`;
+  earn(desk, inviter, { ...by, operationId, kind: "commission", yuanMicro: commission });
+}
+
+/** Commission that comes in fills first what refunds could not take back (requirements Z23). The wallet has no part in it. */
+export function earn(
+  desk: Desk,
+  inviter: UserBook,
+  parts: EntryParts & { readonly yuanMicro: bigint },
+): void {
+  const book = commissionBook(desk, inviter);
+  const { yuanMicro, operationId, actorId } = parts;
+  const filled = book.owedMicro < yuanMicro ? book.owedMicro : yuanMicro;
+  book.micro += yuanMicro - filled;
+  book.owedMicro -= filled;
+  desk.changes.commissions.add(book);
+  entry(desk, inviter, parts);
+  if (filled > 0n)
     entry(desk, inviter, {
-      ...by,
-      operationId: `${order.operationId}/inviter`,
-      kind: "commission",
-      yuanMicro: commission,
+      kind: "commission-debt",
+      operationId: `${operationId}/debt`,
+      actorId,
+      yuanMicro: -filled,
     });
-    const content = `邀请的用户充值，获得返现 ${yuanText(commission)} 元`;
-    note(desk, inviter, { type: LogType.system, content, quota: 0n });
-  }
+  if (parts.kind !== "commission") return;
+  const content =
+    filled === 0n
+      ? `邀请的用户充值，获得返现 ${yuanText(yuanMicro)} 元`
+      : `邀请的用户充值，获得返现 ${yuanText(yuanMicro)} 元，其中 ${yuanText(filled)} 元抵扣此前退款欠下的返现`;
+  note(desk, inviter, { type: LogType.system, content, quota: 0n });
+}
+
+/** Takes commission back: what the balance has, the rest is owed (requirements Z23). */
+export function takeCommission(
+  desk: Desk,
+  inviter: UserBook,
+  parts: EntryParts & { readonly yuanMicro: bigint },
+): void {
+  const book = commissionBook(desk, inviter);
+  const { yuanMicro: due, operationId, actorId } = parts;
+  const taken = book.micro < due ? book.micro : due;
+  const owed = due - taken;
+  book.micro -= taken;
+  book.owedMicro += owed;
+  desk.changes.commissions.add(book);
+  entry(desk, inviter, { ...parts, yuanMicro: -due });
+  if (owed === 0n) return;
+  // The balance does not go below 0: what it lacked is owed.
+  entry(desk, inviter, {
+    kind: "commission-debt",
+    operationId: `${operationId}/debt`,
+    actorId,
+    yuanMicro: owed,
+  });
+  const content = `邀请的用户退款，收回返现 ${yuanText(due)} 元，余额不足的 ${yuanText(owed)} 元从以后的返现中抵扣`;
+  note(desk, inviter, { type: LogType.system, content, quota: 0n });
 }
 
 /** Whatever comes in pays first what a refund or dispute could not take (requirements Y36). */
@@ -205,7 +250,9 @@ export function changeCommission(
     return { outcome: "below_least" };
   const fault = balanceFault(before, after);
   if (fault) return { outcome: fault };
-  if (change.kind === "withdraw" && after < (change.keepMicro ?? 0n)) return { outcome: "held" };
+  // What is owed stays too: a balance beside it is an administrator's correction.
+  if (change.kind === "withdraw" && after < (change.keepMicro ?? 0n) + commission.owedMicro)
+    return { outcome: "held" };
   commission.micro = after;
   desk.changes.commissions.add(commission);
   const { kind, actorId, reason, log } = change;

@@ -6,7 +6,7 @@ import type { OrderBook, RefundBook } from "./order-rows.ts";
 import type { UserBook } from "./rows.ts";
 import type { Desk } from "./rules-booking.ts";
 import { amountText, note } from "./rules-notes.ts";
-import { commissionBook, credit, entry, payDebt } from "./rules-partner.ts";
+import { commissionBook, credit, earn, entry, payDebt, takeCommission } from "./rules-partner.ts";
 import { endPeriod, refundableOf, resumePeriod } from "./rules-plan-orders.ts";
 import { LogType } from "./states.ts";
 
@@ -190,7 +190,7 @@ function uncount(desk: Desk, order: OrderBook, refund: RefundBook): void {
   desk.changes.orders.add(order);
 }
 
-/** The owner of the gift code and the inviter lose their part too: what they have, of quota the rest is debt. */
+/** The owner of the gift code and the inviter lose their part too: what they have, the rest is debt. */
 function takeFromOthers(
   desk: Desk,
   order: OrderBook,
@@ -205,21 +205,18 @@ function takeFromOthers(
       actorId: refund.actorId,
     });
   const inviter = desk.users.get(order.inviterId);
-  const book = inviter && commissionBook(desk, inviter);
-  const taken = !book ? 0n : book.micro < refund.micro ? book.micro : refund.micro;
-  // What the inviter has no more of is asked for again with the next part.
-  order.takenMicro -= refund.micro - taken;
-  refund.micro = taken;
-  if (!inviter || !book || taken === 0n) return;
-  book.micro -= taken;
-  desk.changes.commissions.add(book);
-  entry(desk, inviter, {
-    kind: "commission-adjust",
-    operationId: `${key}/inviter`,
-    actorId: refund.actorId,
-    yuanMicro: -taken,
-    detail: `order ${order.orderNo}`,
-  });
+  if (!inviter) {
+    // Nobody is left to take it from.
+    order.takenMicro -= refund.micro;
+    refund.micro = 0n;
+  } else if (refund.micro > 0n)
+    takeCommission(desk, inviter, {
+      kind: "commission-adjust",
+      operationId: `${key}/inviter`,
+      actorId: refund.actorId,
+      yuanMicro: refund.micro,
+      detail: `order ${order.orderNo}`,
+    });
 }
 
 /** Takes what the wallet has; the rest becomes debt, which later credits pay (requirements Y36). */
@@ -310,9 +307,7 @@ export function restore(
   giveBack(desk.users.get(order.giverId), refund.gift, `${refundNo}/won/giver`);
   const inviter = desk.users.get(order.inviterId);
   if (!inviter || refund.micro === 0n) return said("done", refund.amountMinor);
-  commissionBook(desk, inviter).micro += refund.micro;
-  desk.changes.commissions.add(commissionBook(desk, inviter));
   const operationId = `${refundNo}/won/inviter`;
-  entry(desk, inviter, { kind: "commission-adjust", operationId, actorId: 0, yuanMicro: refund.micro });
+  earn(desk, inviter, { kind: "commission-adjust", operationId, actorId: 0, yuanMicro: refund.micro });
   return said("done", refund.amountMinor);
 }

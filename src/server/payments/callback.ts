@@ -6,8 +6,8 @@ import { findInstanceBySlug } from "#server/store/payment-instances.ts";
 import { bringOddity, bringPayment, bringReversal, type Origin } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
 import { askOrder, depsOf, type OrderTools } from "./orders.ts";
-import { lookAtSubscription } from "./renewal-looks.ts";
 import type { CallbackRequest, Instance, Notice, Reply } from "./provider.ts";
+import { lookAtSubscription } from "./renewal-looks.ts";
 
 /** The answer for a provider, after everything is stored; undefined = there is no such address. Throws: StoreError. */
 export async function takeCallback(

@@ -59,7 +59,8 @@ export async function downgradesOf(
   return Promise.all(
     rows.map(async ({ period, plan, isChosen }) => {
       // What was chosen stays what it was then, also when it is sold no more.
-      const terms = "terms" in plan ? plan.terms : ((await findPlanVersion(db, plan.version_id))?.terms ?? "");
+      const terms =
+        "terms" in plan ? plan.terms : ((await findPlanVersion(db, plan.version_id))?.terms ?? "");
       const { name, price_minor } = termsOf(terms);
       const { plan_id, version_id } = plan;
       return { period_id: period.id, plan_id, version_id, name, price_minor, is_chosen: isChosen };
@@ -91,7 +92,8 @@ export async function choosePlan(tools: OrderTools, choice: Choice): Promise<voi
 async function choose({ db, clock }: OrderTools, period: PlanPeriodRow, choice: Choice): Promise<void> {
   const nowSec = clock.seconds();
   const periods = await findLivePeriods(db, choice.userId, nowSec);
-  if (!isOpen(period, periods, nowSec)) throw faults.refused("只有生效中且尚未续费的周期可以选择到期后改用的套餐");
+  if (!isOpen(period, periods, nowSec))
+    throw faults.refused("只有生效中且尚未续费的周期可以选择到期后改用的套餐");
   const plan = await findPlan(db, choice.plan_id);
   if (plan?.enabled !== 1 || plan.version_id !== choice.version_id)
     throw faults.refused("该套餐已下架或已更新，请刷新页面");
@@ -106,4 +108,3 @@ async function choose({ db, clock }: OrderTools, period: PlanPeriodRow, choice: 
     created_at: nowSec,
   });
 }
-

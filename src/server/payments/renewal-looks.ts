@@ -1,6 +1,7 @@
 // Keeps what we know of a subscription and what the provider has of it together: asks on its notices and on a schedule, and tells it what a
 // user has decided until it has confirmed that (requirements Z21, Z22).
 import { UserStatus } from "#contract/user.ts";
+import { findOrder } from "#server/store/orders.ts";
 import {
   findRenewal,
   findRenewalAt,
@@ -8,7 +9,6 @@ import {
   setWish,
   updateRenewal,
 } from "#server/store/plan-renewals.ts";
-import { findOrder } from "#server/store/orders.ts";
 import { getUser } from "#server/store/users.ts";
 import { bringPayment, type Origin } from "./evidence.ts";
 import { providerOf } from "./instances.ts";
@@ -107,7 +107,11 @@ async function tell(tools: OrderTools, id: number): Promise<void> {
   const isSame = renewal.is_told === 1 && renews === (renewal.renews === 1);
   if (isSame && next.versionId === renewal.version_id) return;
   // Noted before it is told: who dies in between tells it again.
-  await updateRenewal(db, id, { renews: renews ? 1 : 0, is_told: 0, next_check: clock.seconds() + AGAIN_SEC });
+  await updateRenewal(db, id, {
+    renews: renews ? 1 : 0,
+    is_told: 0,
+    next_check: clock.seconds() + AGAIN_SEC,
+  });
   const { unit, count } = next.terms;
   const { versionId, amountMinor } = next;
   const wish = {

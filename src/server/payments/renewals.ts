@@ -46,10 +46,7 @@ export interface NextCharge {
 }
 
 /** What was chosen for after a period, unless the period was changed since. */
-export async function choiceOf(
-  { db }: Pick<Tools, "db">,
-  period: Pick<PlanPeriodRow, "id" | "version_id">,
-) {
+export async function choiceOf({ db }: Pick<Tools, "db">, period: Pick<PlanPeriodRow, "id" | "version_id">) {
   const [choice] = await listChanges(db, [period.id]);
   return choice?.from_version_id === period.version_id ? choice : undefined;
 }
@@ -65,7 +62,10 @@ export async function nextCharge(tools: BookTools, renewal: RenewalRow): Promise
 async function chargeOf(
   { db }: BookTools,
   renewal: RenewalRow,
-  { versionId = renewal.version_id, period }: { versionId?: number | undefined; period: NextCharge["period"] },
+  {
+    versionId = renewal.version_id,
+    period,
+  }: { versionId?: number | undefined; period: NextCharge["period"] },
 ): Promise<NextCharge | undefined> {
   const [version, first] = [await findPlanVersion(db, versionId), await findOrder(db, renewal.order_no)];
   if (!version || !first) return undefined;
@@ -142,7 +142,8 @@ async function draftOf(tools: BookTools, { first, renewal, payment, invoice }: D
   const next = await nextCharge(tools, renewal);
   const told = await chargeOf(tools, renewal, { period: next?.period });
   // The provider may have been told of a change without us having heard that it took it.
-  const isNext = next && payment.amountMinor !== renewal.amount_minor && payment.amountMinor === next.amountMinor;
+  const isNext =
+    next && payment.amountMinor !== renewal.amount_minor && payment.amountMinor === next.amountMinor;
   const charge = isNext ? next : told;
   if (!charge) throw new Error(`the plan of renewal ${renewal.id} is gone`);
   const { planId, versionId, terms, period } = charge;

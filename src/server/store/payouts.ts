@@ -8,8 +8,8 @@ import type { PayoutsTable } from "./tables-payouts.ts";
 
 export type PayoutRow = Selectable<PayoutsTable>;
 
-/** With the name of its user. */
-export type NamedPayout = PayoutRow & { readonly username: string };
+/** With the name of its user, and what that one owes of commission. */
+export type NamedPayout = PayoutRow & { readonly username: string; readonly commission_debt_micro: number };
 
 const OPEN: readonly PayoutState[] = ["requested", "paying"];
 
@@ -24,7 +24,7 @@ function named(db: Db) {
     .selectFrom("payouts")
     .innerJoin("users", "users.id", "payouts.user_id")
     .selectAll("payouts")
-    .select("users.username");
+    .select(["users.username", "users.commission_debt_micro"]);
 }
 
 export function findPayout(db: Db, id: number): Promise<NamedPayout | undefined> {

@@ -14,7 +14,7 @@ export interface EndingPeriod
 }
 
 /**
- * A page of periods that run at `nowSec`, end before `beforeSec`, and have no period of the same plan and user after them; by id. Unit:
+ * A page of periods that run at `nowSec`, end before `beforeSec`, and have no period of the same plan and user after them, nor a provider that renews them; by id. Unit:
  * seconds.
  */
 export async function listEndingPeriods(
@@ -33,6 +33,9 @@ export async function listEndingPeriods(
         SELECT 1 FROM plan_periods AS later
         WHERE later.user_id = period.user_id AND later.plan_id = period.plan_id AND later.ended_at = 0
           AND later.starts_at >= period.ends_at)
+      AND NOT EXISTS (
+        SELECT 1 FROM plan_renewals
+        WHERE plan_renewals.last_order_no = period.order_no AND renews = 1 AND plan_renewals.status = 'active')
     ORDER BY period.id LIMIT ${limit}`.execute(db);
   return rows;
 }

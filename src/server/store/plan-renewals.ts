@@ -21,7 +21,11 @@ export function findRenewal(db: Db, id: number): Promise<RenewalRow | undefined>
 }
 
 /** By the provider's name of it. */
-export function findRenewalAt(db: Db, instanceId: number, providerId: string): Promise<RenewalRow | undefined> {
+export function findRenewalAt(
+  db: Db,
+  instanceId: number,
+  providerId: string,
+): Promise<RenewalRow | undefined> {
   return db
     .selectFrom("plan_renewals")
     .selectAll()
@@ -32,11 +36,7 @@ export function findRenewalAt(db: Db, instanceId: number, providerId: string): P
 
 /** The one whose last period an order opened. */
 export function findRenewalByLast(db: Db, orderNo: string): Promise<RenewalRow | undefined> {
-  return db
-    .selectFrom("plan_renewals")
-    .selectAll()
-    .where("last_order_no", "=", orderNo)
-    .executeTakeFirst();
+  return db.selectFrom("plan_renewals").selectAll().where("last_order_no", "=", orderNo).executeTakeFirst();
 }
 
 /** The one that an order began. */
@@ -55,7 +55,11 @@ export function listRunningRenewals(db: Db, userId: number): Promise<RenewalRow[
     .execute();
 }
 
-export async function updateRenewal(db: Db, id: number, change: Updateable<PlanRenewalsTable>): Promise<void> {
+export async function updateRenewal(
+  db: Db,
+  id: number,
+  change: Updateable<PlanRenewalsTable>,
+): Promise<void> {
   await db.updateTable("plan_renewals").set(change).where("id", "=", id).execute();
 }
 

@@ -41,10 +41,7 @@ export function findPeriodOfOrder(db: Db, orderNo: string): Promise<PlanPeriodRo
 }
 
 /** A version of a plan, sold or not. */
-export function findPlanVersion(
-  db: Db,
-  id: number,
-): Promise<Selectable<PlanVersionsTable> | undefined> {
+export function findPlanVersion(db: Db, id: number): Promise<Selectable<PlanVersionsTable> | undefined> {
   return db.selectFrom("plan_versions").selectAll().where("id", "=", id).executeTakeFirst();
 }
 

@@ -279,7 +279,7 @@ export interface RedemptionsTable {
 export interface LedgerTable {
   id: Generated<number>;
   created_at: number;
-  /** consume, grant, adjust, topup, redeem, gift, invite, commission, commission-adjust, withdraw, token-adjust … */
+  /** consume, grant, adjust, topup, redeem, gift, invite, commission, commission-adjust, commission-debt, withdraw, token-adjust … */
   kind: string;
   user_id: number;
   token_id: number;

@@ -105,6 +105,11 @@ export function MyPayouts() {
           其中 ¥{desk.held} 来自最近 {desk.hold_days} 天的在线付款，到期后可以提现；付款退款时相应收回。
         </p>
       )}
+      {desk === undefined || desk.owed === "0" ? null : (
+        <p className="tg-payout-owed">
+          邀请的用户退款后，有 ¥{desk.owed} 返现已提现或已用完而未能收回，从以后的返现中抵扣，不动账户余额。
+        </p>
+      )}
       <p className="tg-muted">
         余额满 100 元可以提现，人工审核约需 24 小时，通过支付宝或 USDT 支付。
         {desk === undefined ? null : `现在可提现 ¥${desk.available}。`}

@@ -19,6 +19,7 @@ import { TextField } from "#console/ui/text-field.tsx";
 import { minorText, moneyText } from "#contract/money.ts";
 import { type AdminOrder, type PaymentEvent, paymentAdminApi, type Refund } from "#contract/payment-admin.ts";
 import { formatQuota } from "#contract/quota.ts";
+import { RenewalFacts } from "./renewal-facts.tsx";
 import { UnclearRefund } from "./unclear-refund.tsx";
 import { factsText, kindText, refundText, sourceText, stateOf, verdictText } from "./words.ts";
 import "./payment.css";
@@ -210,7 +211,7 @@ export function PaymentOrderPage() {
         {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
       </Page>
     );
-  const { order, events, refunds } = data;
+  const { order, events, refunds, renewal } = data;
   const state = stateOf(order);
   return (
     <Page title="订单详情" lead={<code>{order.order_no}</code>} width="form">
@@ -231,6 +232,7 @@ export function PaymentOrderPage() {
         />
         {mayAdjust ? <Acts order={order} /> : null}
       </Section>
+      {renewal === null ? null : <RenewalFacts renewal={renewal} />}
       {refunds.length === 0 ? null : <Refunds refunds={refunds} order={order} />}
       <Section title="经过">
         <History events={events} />

@@ -27,6 +27,13 @@ const columns: readonly Column<Payout>[] = [
   { key: "state", title: "状态", isInHead: true, width: 96, cell: State },
   { key: "username", title: "用户", width: 120, shows: "text" },
   { key: "amount", title: "金额", isNumber: true, width: 104, render: ({ amount }) => `¥${amount}` },
+  {
+    key: "owed",
+    title: "欠返现",
+    isNumber: true,
+    width: 104,
+    render: ({ owed }) => (owed === "0" ? "—" : `¥${owed}`),
+  },
   { key: "way", title: "方式", width: 130, render: ({ way }) => WAY_LABELS[way] },
   { key: "account", title: "收款账号", width: 140, shows: "text", none: "已删除" },
   { key: "name", title: "收款人", width: 100, shows: "text", none: "已删除" },
@@ -136,7 +143,7 @@ export function Payouts() {
         filters={useMay("money.withdraw") ? <ExportButton /> : null}
         cardTitle={({ username, amount }) => `${username} ¥${amount}`}
         cardState={(row) => <State row={row} />}
-        cardFacts={["way", "account", "name", "created_at"]}
+        cardFacts={["owed", "way", "account", "name", "created_at"]}
         empty={{ text: "还没有提现申请。返现余额满 100 元的用户可以在推广计划页申请。" }}
       />
       {deciding === undefined ? null : <DecideDialog {...deciding} onClose={() => setDeciding(undefined)} />}

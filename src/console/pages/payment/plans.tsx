@@ -45,6 +45,7 @@ const columns: readonly Column<AdminPlan>[] = [
   { key: "windows", title: "时段上限", cell: Windows, width: 200, isGrowing: true },
   { key: "models", title: "模型", width: 160, render: modelsText },
   { key: "subscribers", title: "进行中", shows: "number", isNumber: true, width: 90 },
+  { key: "renewing", title: "自动续费", shows: "number", isNumber: true, width: 90 },
 ];
 
 export function PlansPage() {
@@ -69,7 +70,7 @@ export function PlansPage() {
         actionsWidth={90}
         cardTitle={(row) => row.name}
         cardState={(row) => <State row={row} />}
-        cardFacts={["price", "quota", "windows", "models", "subscribers"]}
+        cardFacts={["price", "quota", "windows", "models", "subscribers", "renewing"]}
         empty={{
           text: "还没有套餐。添加后，用户就能在订阅页面购买。",
           ...(add === null ? {} : { action: add }),

@@ -1,9 +1,11 @@
 // A period of a plan: how long it runs, and how much of it and of each of its windows is used.
+import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import { LinkButton } from "#console/ui/plain-button.tsx";
+import { LinkButton, PlainButton } from "#console/ui/plain-button.tsx";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
-import type { PlanPeriod } from "#contract/plan.ts";
+import { minorText } from "#contract/money.ts";
+import { type PlanDowngrade, type PlanPeriod, planApi } from "#contract/plan.ts";
 import { PLAN_WINDOW_LABELS } from "#contract/plan-terms.ts";
 import { formatQuota } from "#contract/quota.ts";
 
@@ -42,7 +44,29 @@ function Usage({ label, used, quota, until }: UsageProps) {
   );
 }
 
-export function PeriodCard({ period }: { readonly period: PlanPeriod }) {
+/** The cheaper plan that follows, as it was chosen. */
+function Following({ next }: { readonly next: PlanDowngrade }) {
+  const { period_id, name, price_minor } = next;
+  const change = useCall(planApi.change, { invalidates: [planApi.shop] });
+  return (
+    <p className="tg-sub-following">
+      到期后改用“{name}”，¥{minorText(price_minor)}。
+      <PlainButton
+        disabled={change.isPending}
+        onClick={() => change.mutate({ params: { id: period_id }, body: { plan_id: 0, version_id: 0 } })}
+      >
+        撤回
+      </PlainButton>
+    </p>
+  );
+}
+
+interface PeriodCardProps {
+  readonly period: PlanPeriod;
+  readonly next: PlanDowngrade | undefined;
+}
+
+export function PeriodCard({ period, next }: PeriodCardProps) {
   const { name, state, starts_at, ends_at, quota, used, windows, overflow, lent_group, order_no } = period;
   return (
     <section className="tg-card tg-section tg-sub-card" aria-label={`套餐 ${name}`}>
@@ -69,6 +93,7 @@ export function PeriodCard({ period }: { readonly period: PlanPeriod }) {
         {overflow ? "用完后从余额扣费。" : "用完后请求会被拒绝，直到重置，不从余额扣费。"}
         {lent_group === "" ? "" : `有效期内使用分组 ${lent_group}。`}
       </p>
+      {next === undefined ? null : <Following next={next} />}
       <div className="tg-order-acts">
         <LinkButton to={`/topup/order/${order_no}`}>查看订单</LinkButton>
       </div>

@@ -1,6 +1,6 @@
 // The plans for sale: bought anew, continued, or changed to from a plan that runs.
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Radio } from "antd";
+import { Button, Checkbox, Radio } from "antd";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { invalidate, useCall } from "#console/base/call.ts";
@@ -9,8 +9,15 @@ import { Callout } from "#console/ui/callout.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { minorText } from "#contract/money.ts";
 import { type PayMethod, paymentApi } from "#contract/payment.ts";
-import { type Plan, type PlanPeriod, type PlanUpgrade, planApi } from "#contract/plan.ts";
-import { PLAN_WINDOW_LABELS } from "#contract/plan-terms.ts";
+import {
+  type Plan,
+  type PlanDowngrade,
+  type PlanPeriod,
+  type PlanRenewal,
+  type PlanUpgrade,
+  planApi,
+} from "#contract/plan.ts";
+import { canRenew, PLAN_WINDOW_LABELS } from "#contract/plan-terms.ts";
 import { formatQuota } from "#contract/quota.ts";
 import { keyOf, methodText } from "./buy.tsx";
 
@@ -19,6 +26,8 @@ export interface OffersProps {
   readonly methods: readonly PayMethod[];
   readonly periods: readonly PlanPeriod[];
   readonly upgrades: readonly PlanUpgrade[];
+  readonly downgrades: readonly PlanDowngrade[];
+  readonly renewals: readonly PlanRenewal[];
 }
 
 /** As `30 天` or `1 个月`. */
@@ -48,16 +57,49 @@ function Promises({ plan }: { readonly plan: Plan }) {
 
 interface OfferProps {
   readonly plan: Plan;
-  readonly has: boolean;
-  /** He may not buy it again. */
-  readonly isUsedUp: boolean;
+  /** What its button says, and whether it can be pressed. */
+  readonly buying: Buying;
   readonly upgrades: readonly PlanUpgrade[];
+  readonly downgrades: readonly PlanDowngrade[];
   readonly canPay: boolean;
   /** The period that is changed; 0 = a new one. */
   readonly onBuy: (upgradeOf: number) => void;
 }
 
-function Offer({ plan, has, isUsedUp, upgrades, canPay, onBuy }: OfferProps) {
+interface Buying {
+  readonly text: string;
+  readonly isOff: boolean;
+}
+
+/** What buying a plan anew comes to. */
+function buyingOf(
+  plan: Plan,
+  { periods, renewals, renews }: Pick<OffersProps, "periods" | "renewals"> & { readonly renews: boolean },
+): Buying {
+  if (isUsedUp(plan, periods)) return { text: "已达购买次数", isOff: true };
+  if (renews && renewals.some((one) => one.renews && one.plan_id === plan.id))
+    return { text: "已开启自动续费", isOff: true };
+  if (renews && !canRenew(plan)) return { text: "该套餐不支持自动续费", isOff: true };
+  if (renews) return { text: "购买并自动续费", isOff: false };
+  const has = periods.some(
+    ({ plan_id, state }) => plan_id === plan.id && (state === "running" || state === "coming"),
+  );
+  return { text: has ? "续费" : "购买", isOff: false };
+}
+
+/** The plan follows when a period ends, or no more. */
+function Follow({ downgrade }: { readonly downgrade: PlanDowngrade }) {
+  const { period_id, plan_id, version_id, is_chosen } = downgrade;
+  const change = useCall(planApi.change, { invalidates: [planApi.shop] });
+  const body = is_chosen ? { plan_id: 0, version_id: 0 } : { plan_id, version_id };
+  return (
+    <Button loading={change.isPending} onClick={() => change.mutate({ params: { id: period_id }, body })}>
+      {is_chosen ? "撤回到期后改用" : "到期后改用"}
+    </Button>
+  );
+}
+
+function Offer({ plan, buying, upgrades, downgrades, canPay, onBuy }: OfferProps) {
   const display = useQuotaDisplay();
   return (
     <section className="tg-card tg-sub-offer" aria-label={plan.name}>
@@ -75,11 +117,14 @@ function Offer({ plan, has, isUsedUp, upgrades, canPay, onBuy }: OfferProps) {
         ))}
         <Button
           type={upgrades.length === 0 ? "primary" : "default"}
-          disabled={!canPay || isUsedUp}
+          disabled={!canPay || buying.isOff}
           onClick={() => onBuy(0)}
         >
-          {isUsedUp ? "已达购买次数" : has ? "续费" : "购买"}
+          {buying.text}
         </Button>
+        {downgrades.map((downgrade) => (
+          <Follow key={downgrade.period_id} downgrade={downgrade} />
+        ))}
       </div>
     </section>
   );
@@ -89,8 +134,9 @@ function isUsedUp({ id, purchase_limit }: Plan, periods: readonly PlanPeriod[]):
   return purchase_limit > 0 && periods.filter(({ plan_id }) => plan_id === id).length >= purchase_limit;
 }
 
-export function PlanOffers({ plans, methods, periods, upgrades }: OffersProps) {
+export function PlanOffers({ plans, methods, periods, upgrades, downgrades, renewals }: OffersProps) {
   const [way, setWay] = useState(() => (methods[0] ? keyOf(methods[0]) : ""));
+  const [wantsRenewal, setWantsRenewal] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
   const order = useCall(planApi.order, {
@@ -104,11 +150,10 @@ export function PlanOffers({ plans, methods, periods, upgrades }: OffersProps) {
     if (method === undefined) return;
     const { instance_id, method: name } = method;
     const { id: plan_id, version_id } = plan;
-    order.mutate({ body: { plan_id, version_id, upgrade_of, instance_id, method: name } });
+    const body = { plan_id, version_id, upgrade_of, instance_id, method: name };
+    order.mutate({ body: { ...body, renews: renews && upgrade_of === 0 } });
   };
-  const has = new Set(
-    periods.filter(({ state }) => state === "running" || state === "coming").map(({ plan_id }) => plan_id),
-  );
+  const renews = wantsRenewal && method?.renews === true;
   if (plans.length === 0) return <Callout tone="info">目前没有在售的套餐。</Callout>;
   return (
     <Section title="在售套餐" className="tg-sub-shop">
@@ -123,13 +168,22 @@ export function PlanOffers({ plans, methods, periods, upgrades }: OffersProps) {
           options={methods.map((one) => ({ value: keyOf(one), label: methodText(one) }))}
         />
       )}
+      {method?.renews === true ? (
+        <Checkbox
+          className="tg-sub-renew"
+          checked={wantsRenewal}
+          onChange={(event) => setWantsRenewal(event.target.checked)}
+        >
+          到期自动续费：每个周期结束时从这张卡扣款，可随时取消
+        </Checkbox>
+      ) : null}
       <ul className="tg-sub-offers">
         {plans.map((plan) => (
           <li key={plan.id}>
             <Offer
               plan={plan}
-              has={has.has(plan.id)}
-              isUsedUp={isUsedUp(plan, periods)}
+              buying={buyingOf(plan, { periods, renewals, renews })}
+              downgrades={downgrades.filter(({ plan_id }) => plan_id === plan.id)}
               upgrades={upgrades.filter(({ plan_id }) => plan_id === plan.id)}
               canPay={method !== undefined && !order.isPending}
               onBuy={(upgradeOf) => buy(plan, upgradeOf)}

@@ -5,9 +5,10 @@ import { Callout } from "#console/ui/callout.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
-import { type PlanPeriod, planApi } from "#contract/plan.ts";
+import { type PlanDowngrade, type PlanPeriod, planApi } from "#contract/plan.ts";
 import { PeriodCard, PeriodLine } from "./period-card.tsx";
 import { PlanOffers } from "./plan-offers.tsx";
+import { Renewals } from "./renewals.tsx";
 import "./topup.css";
 import "./subscription.css";
 
@@ -15,7 +16,12 @@ function isLive({ state }: PlanPeriod): boolean {
   return state === "running" || state === "coming";
 }
 
-function Mine({ periods }: { readonly periods: readonly PlanPeriod[] }) {
+interface MineProps {
+  readonly periods: readonly PlanPeriod[];
+  readonly downgrades: readonly PlanDowngrade[];
+}
+
+function Mine({ periods, downgrades }: MineProps) {
   const live = periods.filter(isLive).sort((a, b) => a.starts_at - b.starts_at);
   const past = periods.filter((period) => !isLive(period));
   return (
@@ -26,7 +32,10 @@ function Mine({ periods }: { readonly periods: readonly PlanPeriod[] }) {
         <ul className="tg-sub-list">
           {live.map((period) => (
             <li key={period.id}>
-              <PeriodCard period={period} />
+              <PeriodCard
+                period={period}
+                next={downgrades.find(({ period_id, is_chosen }) => is_chosen && period_id === period.id)}
+              />
             </li>
           ))}
         </ul>
@@ -59,7 +68,8 @@ export function SubscriptionPage() {
         )
       ) : (
         <>
-          <Mine periods={data.periods} />
+          <Mine {...data} />
+          <Renewals renewals={data.renewals} />
           <PlanOffers {...data} />
         </>
       )}

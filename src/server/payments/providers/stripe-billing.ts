@@ -114,9 +114,7 @@ export async function subscriptionOf(
   if (!INVOICE.test(id)) return { kind: "ignored" };
   const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/invoices/${id}` });
   if (answer.kind === "unclear") return { kind: "again" };
-  const named = textOf(
-    memberOf(memberOf(answer.body, "parent"), "subscription_details")["subscription"],
-  );
+  const named = textOf(memberOf(memberOf(answer.body, "parent"), "subscription_details")["subscription"]);
   return answer.kind === "ok" && SUBSCRIPTION.test(named)
     ? { kind: "subscription", id: named, key }
     : { kind: "ignored" };

@@ -144,7 +144,9 @@ async function lookAt(
   const asked = await judgeWhole(instance, answer.body, deps);
   // Only an invoice that could not be fetched may be clear another time.
   if (asked.kind === "unclear")
-    return { kind: answer.body["mode"] === "subscription" && asked.problem !== "livemode" ? "again" : "ignored" };
+    return {
+      kind: answer.body["mode"] === "subscription" && asked.problem !== "livemode" ? "again" : "ignored",
+    };
   const orderNo = textOf(answer.body["client_reference_id"]);
   return asked.kind === "paid"
     ? { kind: "paid", payment: asked.payment, key }
@@ -256,7 +258,8 @@ const list: Provider["list"] = async (instance, { fromSec, beforeSec }, deps) =>
       const asked = judge(instance, memberOf({ row }, "row"));
       if (asked.kind === "paid") payments.push(asked.payment);
     }
-    if (answer.body["has_more"] !== true) return listInvoices(instance, { fromSec, beforeSec, payments }, deps);
+    if (answer.body["has_more"] !== true)
+      return listInvoices(instance, { fromSec, beforeSec, payments }, deps);
     after = textOf(memberOf({ row: rows.at(-1) }, "row")["id"]);
     if (!/^cs_\w+$/.test(after)) return { kind: "unclear", problem: "no session" };
   }
