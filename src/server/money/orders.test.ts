@@ -123,20 +123,25 @@ describe.each(engines)("orders on %s", (engine) => {
   });
 
   test("gift and commission come with the payment; a gift code that became invalid is skipped", async () => {
-    const people = async (giverStatus: number) => {
-      const inviter_id = await seedUser(world.db);
-      const giver_id = await seedUser(world.db, { status: giverStatus });
+    const people = async () => {
+      const [inviter_id, giver_id] = [await seedUser(world.db), await seedUser(world.db)];
       return fresh({ giver_id, inviter_id, gift_quota: 250_000, commission_micro: 250_000 });
     };
-    const order = await people(1);
+    const order = await people();
     await prove(order);
     expect(await quotaOf(order.user_id)).toBe(5_250_000);
     expect(await quotaOf(order.giver_id)).toBe(250_000);
     expect((await getUser(world.db, order.inviter_id)).invite_commission_micro).toBe(250_000);
-    const banned = await people(2);
-    expect((await prove(banned)).outcome).toBe("credited");
-    expect(await quotaOf(banned.user_id)).toBe(5_000_000);
-    expect(await quotaOf(banned.giver_id)).toBe(0);
+    // Banned, or deleted, after the order was made.
+    for (const status of [2, 3]) {
+      const invalid = await people();
+      const partners = [invalid.giver_id, invalid.inviter_id];
+      await world.db.updateTable("users").set({ status }).where("id", "in", partners).execute();
+      expect((await prove(invalid)).outcome).toBe("credited");
+      expect(await quotaOf(invalid.user_id)).toBe(5_000_000);
+      expect(await quotaOf(invalid.giver_id)).toBe(0);
+      expect((await getUser(world.db, invalid.inviter_id)).invite_commission_micro).toBe(0);
+    }
     const own = await fresh({ gift_quota: 250_000 });
     await world.db.updateTable("orders").set({ giver_id: own.user_id }).where("id", "=", own.id).execute();
     await prove(await orderOf(world.db, own.order_no));
