@@ -236,6 +236,16 @@ test("the released migrations are the ones that were released", () => {
         "ef18c71336f73e06f3ae071b06e15d1b861ab83f58ab18b01aea0855e383dbba",
         "906c162b6b5a333782ca3173c63057c8771d656f38776531e47c1c373d685a8e",
       ],
+      [
+        "0066-plan-renewals",
+        "689e6a92a70e8c43f02f844970ece65c57565106959e4785c486542c1b0314cb",
+        "cec2d727dc73f575466edc419bf53d2937639c45e92ae32ad82325ecf901f583",
+      ],
+      [
+        "0067-commission-debt",
+        "f037a781ecf6a7c1aa897ad449c14b76a4ad6e3c5c27414e21501f4c549db233",
+        "c4b6998e6a02dcce25cfe1ff0e27c4c4509ec5a4e11ad7e67a82801e6d24d13d",
+      ],
     ]
   `);
 });
