@@ -10,7 +10,7 @@ const FILES = [
   "src/server/log-fuzz.test.ts",
   "src/server/api/sign-in-race.test.ts",
   "test/api/fuzz.test.ts",
-  "test/e2e/{crash,budget-crash,signup-crash,payment-crash,backup}.test.ts",
+  "test/e2e/{crash,budget-crash,signup-crash,payment-crash,renewal-crash,backup}.test.ts",
 ];
 
 /** Vitest takes parts of names, not patterns. */
