@@ -98,6 +98,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "task-retention",
       "statements",
       "plan-reminders",
+      "renewal-letters",
     ];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
     expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);
