@@ -234,8 +234,14 @@ async function relayStateful(
   const one = await stateful.direct(services, asked);
   state.caller = one.caller;
   state.incoming = one.incoming;
-  state.reply = await stateful.inBackground(services, state, one);
-  if (state.reply !== undefined) return;
+  const begun = await stateful.inBackground(services, state, one);
+  if (begun !== undefined) {
+    state.reply = begun.reply;
+    if (begun.reply.kind === "stream")
+      await (await import("./stateful/follow.ts")).passEvents(response, begun.reply);
+    await begun.done();
+    return;
+  }
   const made = await (one.caller.fallbacks.length === 0
     ? serve(services, state, response, one)
     : serveInGroups(services, state, response, one));

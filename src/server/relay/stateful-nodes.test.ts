@@ -3,6 +3,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
+import { pollTasks } from "#server/tasks/poll.ts";
 import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
@@ -46,6 +47,44 @@ function node(at: number): TestApp {
   return apps[at] ?? expect.fail();
 }
 
+test("events that clients of both nodes follow are booked once", async () => {
+  const { ctx } = node(1);
+  const { id: userId } = await seedUser(ctx, "follower");
+  const quota = { delta: 10n ** 9n };
+  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
+  const { key } = await seedToken(ctx, userId);
+  const sdk = (at: number) => new OpenAI({ baseURL: `${urls[at]}/v1`, apiKey: `sk-${key}`, maxRetries: 0 });
+  const started = await sdk(0).responses.create({ model, input: "long", background: true, stream: true });
+  const events = started[Symbol.asyncIterator]();
+  const first = (await events.next()).value;
+  const id = first.type === "response.created" ? first.response.id : "";
+  const maker = makers.find(({ name }) => id.includes(`_${name}_`)) ?? expect.fail(id);
+  const follow = async (at: number) => {
+    let last = "";
+    for await (const { type } of await sdk(at).responses.retrieve(id, { stream: true, starting_after: 0 }))
+      last = type;
+    return last;
+  };
+  const followers = [follow(0), follow(1), events.next().then(({ value }) => value.type)];
+  await expect.poll(() => maker.followers(id), PATIENCE).toBe(3);
+  maker.finish(id);
+  const looks = [0, 1].map((at) => sdk(at).responses.retrieve(id));
+  const sweeps = apps.map(async ({ ctx: one }) => {
+    await one.db.updateTable("tasks").set({ next_at: 0 }).where("is_booked", "=", 0).execute();
+    await pollTasks(one);
+  });
+  expect(await Promise.all(followers)).toEqual(Array(3).fill("response.completed"));
+  await Promise.all([...looks, ...sweeps]);
+  const charged = await ctx.db
+    .selectFrom("ledger")
+    .select("id")
+    .where("kind", "=", "consume")
+    .where("user_id", "=", userId)
+    .execute();
+  expect(charged).toHaveLength(1);
+  expect(await checkLedger(ctx.db)).toEqual([]);
+});
+
 test("what one node began the other goes on with, once", async () => {
   const { ctx } = node(1);
   const { id: userId } = await seedUser(ctx, "maker");
@@ -73,7 +112,12 @@ test("what one node began the other goes on with, once", async () => {
   await expect
     .poll(() => ctx.db.selectFrom("reservations").select("request_id").execute(), PATIENCE)
     .toEqual([]);
-  const entries = await ctx.db.selectFrom("ledger").select("id").where("kind", "=", "consume").execute();
+  const entries = await ctx.db
+    .selectFrom("ledger")
+    .select("id")
+    .where("kind", "=", "consume")
+    .where("user_id", "=", userId)
+    .execute();
   expect(entries).toHaveLength(13);
   expect(await checkLedger(ctx.db)).toEqual([]);
 });

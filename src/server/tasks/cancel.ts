@@ -2,7 +2,7 @@
 // without that.
 import type { VideoWireName } from "#contract/video.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
-import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import { channelOfTask, type TaskTools } from "./channel.ts";

@@ -10,7 +10,7 @@ import {
   type TaskRow,
 } from "#server/store/tasks.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { Polled } from "#server/upstream/video/wire.ts";

@@ -16,9 +16,12 @@ import {
 import { findTaskOf } from "#server/store/tasks.ts";
 import { channelOfTask } from "#server/tasks/channel.ts";
 import { hearOfTask } from "#server/tasks/poll.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import { polledResponse, storedRequest } from "#server/upstream/stored.ts";
+import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";
+import { streamStored } from "#server/upstream/stored/stream.ts";
 import { callTask } from "#server/upstream/video/call.ts";
+import { bookHeard, Heard, passEvents } from "./follow.ts";
 
 interface Call {
   readonly services: Services;
@@ -37,14 +40,14 @@ export async function answerStored(call: Call): Promise<void> {
     const caller = await authenticator.identify(offersOf(req, asked.key), address);
     if (!ctx.options.get("ResponsesStateEnabled")) throw new LocalError(localErrors.notImplemented());
     const query = new URL(req.url ?? "", "http://localhost").searchParams;
-    // The events of a response are not kept by us.
-    if (query.get("stream") === "true") throw new LocalError(localErrors.fieldInvalid("stream"));
     const row = await findStoredResponse(ctx.db, caller, { id: route.id, now: ctx.clock.seconds() });
     if (row === undefined) throw new LocalError(localErrors.responseUnknown(route.id));
     const channel = await channelOfTask(ctx, row);
     if (channel === "gone" || channel === undefined)
       throw new LocalError(localErrors.responseUnknown(route.id));
-    response.sendJson(200, await answerOne(call, { caller, row, channel, query }));
+    const found = { caller, row, channel, query };
+    if (route.verb === "get" && query.get("stream") === "true") await sendEvents(call, found);
+    else response.sendJson(200, await answerOne(call, found));
   } catch (error) {
     response.sendFault(faultOf(error));
   }
@@ -57,6 +60,33 @@ interface Found {
   readonly query: URLSearchParams;
 }
 
+/** Sends the events of a response: from the one after a number, or all. Throws: LocalError. */
+async function sendEvents(
+  { services, response }: Call,
+  { caller, row, channel, query }: Found,
+): Promise<void> {
+  const { upstream } = services;
+  const after = query.get("starting_after");
+  if (after !== null && !/^\d{1,9}$/.test(after))
+    throw new LocalError(localErrors.fieldInvalid("starting_after"));
+  const tail = `?stream=true${after === null ? "" : `&starting_after=${after}`}`;
+  const request = storedRequest(channel, "GET", { id: row.response_id, tail });
+  const heard = new Heard();
+  const { limits } = upstream;
+  const trace = { firstByteMs: 0, isSent: false };
+  const asked = { request, limits, trace, hear: heard.hear, cancellation: response.gone };
+  const reply = await streamStored(upstream, channel, asked);
+  if (reply.kind === "failed") throw unheard(row, reply.fault);
+  if (reply.kind === "stream") await passEvents(response, reply);
+  await bookHeard(services, caller, heard);
+  if (reply.kind === "stream") response.closeStream(reply.tail());
+  else response.sendReply(reply);
+}
+
+function unheard({ response_id }: StoredResponse, fault: RelayFault): LocalError {
+  return new LocalError(fault.upstreamStatus === 404 ? localErrors.responseUnknown(response_id) : fault);
+}
+
 /** Throws: LocalError. */
 async function answerOne(
   { services, route }: Call,
@@ -67,10 +97,7 @@ async function answerOne(
   const [method, tail] = REQUESTS[route.verb];
   const request = storedRequest(channel, method, { id: row.response_id, tail: tail + search });
   const answer = await callTask(upstream, channel, request);
-  if (answer.kind === "failed") {
-    const { fault } = answer;
-    throw new LocalError(fault.upstreamStatus === 404 ? localErrors.responseUnknown(row.response_id) : fault);
-  }
+  if (answer.kind === "failed") throw unheard(row, answer.fault);
   const { body } = answer;
   const task = await findTaskOf(ctx.db, caller, row.response_id);
   if (task !== undefined && task.outcome === "" && (route.verb === "get" || route.verb === "cancel"))

@@ -23,14 +23,16 @@ import type { TaskFacts } from "#server/tasks/facts.ts";
 import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
 import { priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
 import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
-import type { WholeReply } from "#server/upstream/call/call.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isUnreadable } from "#server/upstream/clients/responses.ts";
 import { type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { streamStored } from "#server/upstream/stored/stream.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { textAt } from "#server/upstream/video/wire.ts";
-import { keepResponse } from "./keep.ts";
+import { bookHeard, Heard } from "./follow.ts";
+import { type Kept, keepResponse } from "./keep.ts";
 
 /** OpenAI ends a response in the background after an hour or more; nobody waits for longer than a day. */
 const TASK_SEC = 86_400;
@@ -40,12 +42,12 @@ interface Asked {
   readonly incoming: IncomingRequest;
 }
 
-/** Submits it. Returns the upstream's answer, which has its id. Throws: LocalError. */
+/** Submits it. Returns the upstream's answer, which has its id, or its events. Throws: LocalError. */
 export async function submitInBackground(
   services: Services,
   state: RequestState,
   { caller, incoming }: Asked,
-): Promise<WholeReply> {
+): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx, bill } = services;
   const { model, pinned } = incoming;
   if (caller.limits.length > 0) await admit(services, state, { caller, incoming });
@@ -141,10 +143,17 @@ interface Accepted {
   readonly kind: "accepted";
   readonly body: JsonRecord;
   readonly channel: LiveChannel;
+  /** Its events, or that it does not tell any. */
+  readonly events?: StreamReply | WholeReply;
+  readonly heard?: Heard;
 }
 
 /** Throws: LocalError. */
-async function submit(services: Services, state: RequestState, ready: Ready): Promise<WholeReply> {
+async function submit(
+  services: Services,
+  state: RequestState,
+  ready: Ready,
+): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx } = services;
   const { caller, incoming, candidates, row } = ready;
   const { model } = incoming;
@@ -154,9 +163,9 @@ async function submit(services: Services, state: RequestState, ready: Ready): Pr
     hold: (limits: readonly LimitRef[]) =>
       ctx.ledger.hold(state.requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
   };
-  const kind = { isStream: false, endpoint: "responses", conversation: undefined } as const;
+  const kind = { isStream: incoming.isStream, endpoint: "responses", conversation: undefined } as const;
   const search = { caller, model, candidates, ...kind, cancellation: new Cancellation(), demand, wordsOf };
-  const { body, channel } = await eachChannel<Accepted>(services, state, search, (one) =>
+  const { body, channel, events, heard } = await eachChannel<Accepted>(services, state, search, (one) =>
     submitTo(services, state, one, ready),
   );
   const id = textAt(body, "id");
@@ -170,17 +179,14 @@ async function submit(services: Services, state: RequestState, ready: Ready): Pr
   });
   await keepResponse(ctx, { caller, channel, model }, { ...body, store: true });
   ctx.ledger.entrust(state.requestId);
-  const bytes = Buffer.from(JSON.stringify(body));
-  return {
-    kind: "whole",
-    headers: {},
-    body: bytes,
-    usage: undefined,
-    quirks: undefined,
-    secrets: [],
-    dropped: [],
-    text: () => "",
-  };
+  const done = async () => heard && bookHeard(services, caller, heard);
+  return { reply: events ?? wholeOf(body), done };
+}
+
+function wholeOf(object: JsonRecord): WholeReply {
+  const body = Buffer.from(JSON.stringify(object));
+  const none = { headers: {}, usage: undefined, quirks: undefined, secrets: [], dropped: [] };
+  return { kind: "whole", body, ...none, text: () => "" };
 }
 
 /** Submits to one channel, which the row names before anything is sent. */
@@ -195,18 +201,25 @@ async function submitTo(
   trace.isSent = true;
   const model = mapping.get(incoming.model) ?? incoming.model;
   const body = { ...bodyFor(channel, incoming), model, store: true, background: true };
-  const answer = await callTask(upstream, channel, {
-    method: "POST",
-    path: provider.paths.responses ?? "",
-    body,
-  });
+  const request = { method: "POST", path: provider.paths.responses ?? "", body } as const;
+  const heard = new Heard();
+  const answer = incoming.isStream
+    ? await streamStored(upstream, channel, {
+        request,
+        limits: upstream.limits,
+        trace: { firstByteMs: 0, isSent: false },
+        hear: heard.hear,
+      })
+    : await callTask(upstream, channel, request);
   if (answer.kind === "failed") {
     trace.isSent = answer.isUnsure;
     return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;
   }
-  return textAt(answer.body, "id") === ""
-    ? { ...unreadableFault("no id of a response", 200), retry: false }
-    : { kind: "accepted", body: answer.body, channel };
+  const made = answer.kind === "answer" ? answer.body : heard.response;
+  if (made === undefined || textAt(made, "id") === "")
+    return { ...unreadableFault("no id of a response", 200), retry: false };
+  const accepted = { kind: "accepted", body: made, channel } as const;
+  return answer.kind === "answer" ? accepted : { ...accepted, events: answer, heard };
 }
 
 /** Without what changes the price, and without thoughts that only the account that had them can read. */

@@ -19,12 +19,12 @@ export async function direct(services: Services, { caller, incoming }: Directed)
   return { caller: pinned.caller, incoming: { ...incoming, pinned: pinned.channel } };
 }
 
-/** The answer of a request in the background; undefined = it is none. */
+/** The answer of a request in the background, and when what it costs is booked, if it has ended; undefined = it is none. */
 export async function inBackground(
   services: Services,
   state: RequestState,
   directed: Directed,
-): Promise<WholeReply | undefined> {
+): Promise<Kept<WholeReply | StreamReply> | undefined> {
   const { caller, incoming } = directed;
   if (incoming.state?.isBackground !== true) return undefined;
   const member = servedMember(services.ctx.candidates, caller, incoming.model);

@@ -28,20 +28,18 @@ export interface StateAsked {
 
 /** Reads it, where upstreams may keep responses. Throws: LocalError with status 400. */
 export function stateAsked(read: (name: string) => unknown, isCompact: boolean): StateAsked {
-  const [previous, isBackground, store, isStream] = [
+  const [previous, isBackground, store] = [
     read("previous_response_id") ?? "",
     read("background") ?? false,
     read("store") ?? true,
-    read("stream") ?? false,
   ];
   if ((read("conversation") ?? undefined) !== undefined)
     throw new LocalError(localErrors.stateRefused("conversation"));
   if (typeof previous !== "string") throw new LocalError(localErrors.fieldInvalid("previous_response_id"));
   if (typeof store !== "boolean") throw new LocalError(localErrors.fieldInvalid("store"));
   if (typeof isBackground !== "boolean") throw new LocalError(localErrors.fieldInvalid("background"));
-  // What nobody keeps cannot be asked for later; its events are kept by none of our calls.
+  // What nobody keeps cannot be asked for later.
   if (isBackground && !store) throw new LocalError(localErrors.fieldInvalid("store"));
   if (isBackground && isCompact) throw new LocalError(localErrors.fieldInvalid("background"));
-  if (isBackground && isStream !== false) throw new LocalError(localErrors.fieldInvalid("stream"));
   return { previous, isBackground, isStored: store, isCompact };
 }

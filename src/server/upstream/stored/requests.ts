@@ -1,9 +1,9 @@
 // Responses that an upstream keeps: where they are asked for, and what it says of one that it makes in the background. Source:
 // vendors/responses-stored.
-import type { UpstreamTarget } from "./call/call.ts";
-import { usageFromResponses } from "./hub/responses.ts";
-import { asObject, type JsonRecord } from "./json/values.ts";
-import { type Polled, textAt, type VideoRequest } from "./video/wire.ts";
+import type { UpstreamTarget } from "#server/upstream/call/call.ts";
+import { usageFromResponses } from "#server/upstream/hub/responses.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { type Polled, textAt, type VideoRequest } from "#server/upstream/video/wire.ts";
 
 /** A request about one response; `tail` begins with a slash or is "". */
 export function storedRequest(
