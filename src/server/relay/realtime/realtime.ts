@@ -21,6 +21,7 @@ import type { Services } from "#server/relay/services.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
+import type { TokenUsage } from "#server/upstream/usage.ts";
 import { RealtimeBill } from "./account.ts";
 import { CLOSE, RealtimeSession, type SocketTimes, shut } from "./session.ts";
 
@@ -230,7 +231,7 @@ async function connectIn(
     caller.limits.length > 0 ? await admitTalk(services, talk, { caller, model, address }) : undefined;
   const candidates = await findCandidates(services.ctx, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
-  const onUsed = admission === undefined ? {} : { onUsed: admission.spend };
+  const onUsed = admission && { onUsed: (used: TokenUsage) => admission.spend(used) };
   const bill = new RealtimeBill(tools, { caller, model, ...onUsed }, price);
   talk.bill = bill;
   await bill.reserve();
