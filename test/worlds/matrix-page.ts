@@ -52,7 +52,7 @@ const LOSSES = `## 转换时的取舍
   关闭“允许 Responses 使用 WebSocket”后回答 426，客户端改用 HTTP。
 - \`/v1/responses/compact\`（需开启“允许上游保存 Responses”）只发往使用 Responses 接口的渠道，按一次调用计费；压缩结果只有生成它的上游账户能读取，带有它的后续请求固定到原渠道和密钥，
   原渠道或密钥不可用时去掉压缩结果，改走其他渠道。没有渠道支持时返回 400，\`code\` 为 \`unsupported_relay_mode\`。
-- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）默认明确拒绝：下一次请求可能由另一个渠道应答。开启“允许上游保存 Responses”后，\`previous_response_id\` 与 \`background\`（可加 \`stream\`，断开后用 \`starting_after\` 续接）由生成它的渠道和密钥应答。
+- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）默认明确拒绝：下一次请求可能由另一个渠道应答。开启“允许上游保存 Responses”后，\`previous_response_id\` 与 \`background\`（可加 \`stream\`，断开后用 \`starting_after\` 续接）由生成它的渠道和密钥应答；\`conversation\` 仍拒绝：创建会话时不指明模型，无从选定之后都能应答的渠道。
 `;
 
 /** The endpoints besides generation, in the order of the page. */

@@ -84,6 +84,18 @@ describe("a conversation that is made short", () => {
     });
   });
 
+  it("twice, by two of them, goes to the last one without what the other made", async () => {
+    await addMakers();
+    const first = await compact();
+    let second = await compact();
+    for (let tries = 0; tries < 100 && madeBy(second.id) === madeBy(first.id); tries += 1)
+      second = await compact();
+    expect(madeBy(second.id)).not.toBe(madeBy(first.id));
+    const next = await goOn({ ...second, output: [...first.output, ...second.output] });
+    expect(madeBy(next.id)).toBe(madeBy(second.id));
+    expect(next.output_text).toBe("hi hi and?");
+  });
+
   it("is read by one key of a channel alone", async () => {
     const { db, secrets, candidates } = world.ctx;
     const [maker] = makers;

@@ -94,6 +94,9 @@ export const localErrors = {
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
   stateRefused: (name: string) =>
     invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
+  /** It is made without a model: no channel could be chosen for it that serves the calls to come. */
+  conversationRefused: () =>
+    invalid("不支持 conversation，请使用 previous_response_id 或在 input 中携带完整的历史", "conversation"),
   /** Anthropic's error for it: upon this its SDKs send the whole conversation (message-threads-2026-08-12). */
   threadRefused: () => ({
     ...invalid("本服务不保存会话状态，不支持 thread，请在 messages 中携带完整的历史", "thread"),

@@ -155,7 +155,7 @@ async function submit(
   ready: Ready,
 ): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx } = services;
-  const { caller, incoming, candidates, row } = ready;
+  const { caller, incoming, candidates } = ready;
   const { model } = incoming;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: incoming.body.bytes });
   const demand = {
@@ -165,9 +165,27 @@ async function submit(
   };
   const kind = { isStream: incoming.isStream, endpoint: "responses", conversation: undefined } as const;
   const search = { caller, model, candidates, ...kind, cancellation: new Cancellation(), demand, wordsOf };
-  const { body, channel, events, heard } = await eachChannel<Accepted>(services, state, search, (one) =>
+  const accepted = await eachChannel<Accepted>(services, state, search, (one) =>
     submitTo(services, state, one, ready),
   );
+  const { body, events, heard } = accepted;
+  try {
+    await noteAccepted(services, ready, accepted);
+  } catch (error) {
+    if (events?.kind === "stream") events.abort();
+    throw error;
+  }
+  ctx.ledger.entrust(state.requestId);
+  const done = async () => heard && bookHeard(services, caller, heard);
+  return { reply: events ?? wholeOf(body), done };
+}
+
+/** Notes what it is called where it is made, so that whoever looks finds it. */
+async function noteAccepted(
+  { ctx }: Services,
+  { caller, incoming, row }: Ready,
+  { body, channel }: Accepted,
+): Promise<void> {
   const id = textAt(body, "id");
   const now = ctx.clock.seconds();
   await changeOpenTask(ctx.db, row.id, {
@@ -177,10 +195,7 @@ async function submit(
     next_at: Math.ceil(now + pollDelay(0)),
     deadline_at: now + TASK_SEC,
   });
-  await keepResponse(ctx, { caller, channel, model }, { ...body, store: true });
-  ctx.ledger.entrust(state.requestId);
-  const done = async () => heard && bookHeard(services, caller, heard);
-  return { reply: events ?? wholeOf(body), done };
+  await keepResponse(ctx, { caller, channel, model: incoming.model }, { ...body, store: true });
 }
 
 function wholeOf(object: JsonRecord): WholeReply {
@@ -216,8 +231,10 @@ async function submitTo(
     return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;
   }
   const made = answer.kind === "answer" ? answer.body : heard.response;
-  if (made === undefined || textAt(made, "id") === "")
+  if (made === undefined || textAt(made, "id") === "") {
+    if (answer.kind === "stream") answer.abort();
     return { ...unreadableFault("no id of a response", 200), retry: false };
+  }
   const accepted = { kind: "accepted", body: made, channel } as const;
   return answer.kind === "answer" ? accepted : { ...accepted, events: answer, heard };
 }

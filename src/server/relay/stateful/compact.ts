@@ -1,5 +1,6 @@
 // Conversations that were made short (vendors/responses-stored): what an upstream says of them only its own account can read. A call that has
 // it goes to the channel and key that made it; when they cannot be called it goes elsewhere, without it (requirements C68).
+import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
@@ -7,7 +8,7 @@ import { editObject, findMember, readMember, wholeObject } from "#server/upstrea
 import { newTally } from "#server/upstream/json/scan.ts";
 import { asList, asObject, asText } from "#server/upstream/json/values.ts";
 import { type Made, noteMade } from "./keep.ts";
-import { type Directed, makerOf } from "./pin.ts";
+import { type Directed, makerOf, type Pinned } from "./pin.ts";
 
 const MARK = Buffer.from('"compaction');
 /** Older clients of Codex call it a summary. */
@@ -32,7 +33,10 @@ export async function keepCompaction(ctx: Services["ctx"], made: Made, body: unk
   }
 }
 
-/** A call with such items to whoever made the last of them, or without those whose maker cannot be called. */
+/** A client sends the last of them back; each more costs a query. */
+const MOST_LOOKED_UP = 8;
+
+/** A call with such items to whoever made the last of them, without those that it cannot read; items of nobody we know pass. */
 export async function directCompacted(services: Services, directed: Directed): Promise<Directed> {
   const { caller, incoming } = directed;
   const { bytes, object } = incoming.body;
@@ -42,17 +46,25 @@ export async function directCompacted(services: Services, directed: Directed): P
   const input = asList(readMember(bytes, object, "input"));
   const { model } = incoming;
   const lost = new Set<unknown>();
-  let maker: Exclude<Awaited<ReturnType<typeof makerOf>>, "gone">;
-  for (const item of input) {
-    const sealed = sealedIn(item);
-    const found = sealed && (await makerOf(services, caller, { id: nameOf(services.ctx, sealed), model }));
-    if (found === "gone") lost.add(item);
-    else if (found !== undefined && found !== "") maker = found;
+  let last: Pinned | undefined;
+  for (const item of input
+    .filter((one) => sealedIn(one) !== undefined)
+    .slice(-MOST_LOOKED_UP)
+    .toReversed()) {
+    const id = nameOf(services.ctx, sealedIn(item) ?? "");
+    const maker = await makerOf(services, caller, { id, model });
+    if (maker === undefined) continue;
+    if (maker === "gone" || (last !== undefined && !isSame(maker.channel, last.channel))) lost.add(item);
+    else last = maker;
   }
   const kept = lost.size === 0 ? incoming : { ...incoming, ...without(incoming.body, input, lost) };
-  return maker === undefined
+  return last === undefined
     ? { caller, incoming: kept }
-    : { caller: maker.caller, incoming: { ...kept, pinned: maker.channel } };
+    : { caller: last.caller, incoming: { ...kept, pinned: last.channel } };
+}
+
+function isSame(one: LiveChannel, other: LiveChannel): boolean {
+  return one.id === other.id && one.keyId === other.keyId;
 }
 
 /** The body without some items of its input. */

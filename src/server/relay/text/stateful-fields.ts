@@ -34,7 +34,7 @@ export function stateAsked(read: (name: string) => unknown, isCompact: boolean):
     read("store") ?? true,
   ];
   if ((read("conversation") ?? undefined) !== undefined)
-    throw new LocalError(localErrors.stateRefused("conversation"));
+    throw new LocalError(localErrors.conversationRefused());
   if (typeof previous !== "string") throw new LocalError(localErrors.fieldInvalid("previous_response_id"));
   if (typeof store !== "boolean") throw new LocalError(localErrors.fieldInvalid("store"));
   if (typeof isBackground !== "boolean") throw new LocalError(localErrors.fieldInvalid("background"));
