@@ -4,6 +4,7 @@ import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
 import { measureDisk } from "./disk.ts";
 import { readFlags } from "./flags.ts";
+import { keyLines } from "./keys.ts";
 import { measureLimits } from "./limits.ts";
 import { machineText } from "./machine.ts";
 import { measurePostgres } from "./postgres.ts";
@@ -151,6 +152,8 @@ async function main(): Promise<void> {
   const machine = machineText(await othersShare(SETTLE_MS));
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
   else if (flags.case === "rewrite") print({ ...NO_SERVER, more: rewriteLines() }, machine);
+  else if (flags.case === "keys")
+    print({ ...NO_SERVER, more: await keyLines({ isQuick: flags.quick, say }) }, machine);
   else if (flags.case === "postgres")
     print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
   else if (flags.case === "limits")

@@ -13,6 +13,7 @@ import {
   countKeyReasons,
   countKeys,
   findKeyIds,
+  type KeyReasonRow,
   keyUsage,
   listKeys,
 } from "#server/store/channel-key-lists.ts";
@@ -36,24 +37,30 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
     const { id } = params;
     await getChannel(ctx, id);
     const filter = { status: query.status, keyword: query.keyword };
-    const rows = await listKeys(ctx.db, id, { ...filter, offset: query.p * query.size, limit: query.size });
+    // One after the other these would take a page of ten thousand keys the time of six answers of the database (requirements C24).
+    const [rows, reasons, found, testing] = await Promise.all([
+      listKeys(ctx.db, id, { ...filter, offset: query.p * query.size, limit: query.size }),
+      countKeyReasons(ctx.db, id),
+      filter.keyword === "" ? undefined : countKeys(ctx.db, id, filter),
+      areKeysTested(ctx, id),
+    ]);
     const ids = rows.map((row) => row.id);
-    const usage = await keyUsage(ctx.db, ids);
-    const limits = await findChannelLimits(ctx.db, "channel_key", ids);
-    const reasons = await countKeyReasons(ctx.db, id);
-    const inState = (status: number) =>
-      reasons.reduce((sum, row) => sum + (row.status === status ? row.count : 0), 0);
+    const [usage, limits] = await Promise.all([
+      keyUsage(ctx.db, ids),
+      findChannelLimits(ctx.db, "channel_key", ids),
+    ]);
+    const inState = (status: number) => countOf(reasons.filter((row) => row.status === status));
     return {
       data: rows.map((row) => ({
         ...present(ctx, row, usage.get(row.id)),
         limits: limits.get(row.id) ?? NO_CHANNEL_LIMITS,
       })),
-      total: await countKeys(ctx.db, id, filter),
+      total: found ?? (filter.status === 0 ? countOf(reasons) : inState(filter.status)),
       enabled: inState(ChannelStatus.enabled),
       disabled: inState(ChannelStatus.disabled),
       auto_disabled: inState(ChannelStatus.autoDisabled),
       reasons: reasons.filter(({ status }) => status !== ChannelStatus.enabled).slice(0, MOST_REASONS),
-      testing: await areKeysTested(ctx, id),
+      testing,
     };
   },
 
@@ -180,6 +187,10 @@ async function limitKeys(
 
 /** So many reasons are told. */
 const MOST_REASONS = 20;
+
+function countOf(rows: readonly KeyReasonRow[]): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}
 
 async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
   const row = await findChannel(ctx.db, id);
