@@ -5,6 +5,7 @@ import { afterAll, expect, it } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { checkLimits } from "#server/money/ledger-check-limits.ts";
 import { openStore } from "#server/store/db.ts";
+import { insertLimit } from "#server/store/limits.ts";
 import { boot, channelDraft, chat, cleanUp, createDatabase, createUpstream } from "#test/worlds/cluster.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 import { IS_SOAK, rounds } from "#test/worlds/soak.ts";
@@ -26,6 +27,30 @@ async function ask<T>(url: string, method: string, path: string, body?: unknown)
   return (await manage(url, method, path, body)) as T;
 }
 
+const LIMITS = [
+  { kind: "quota", amount: BUDGET, time_window: "day" },
+  { kind: "calls", amount: 10_000, time_window: "week" },
+] as const;
+
+interface Where {
+  readonly dataDir: string;
+  readonly databaseUrl?: string;
+}
+
+/** Caps the seat of the team's only member, its owner, before the first call: the API caps those below him. */
+async function capSeat(where: Where): Promise<void> {
+  const store = await openStore({ databaseUrl: undefined, ...where });
+  try {
+    const seat = await store.db.selectFrom("team_members").select("id").executeTakeFirstOrThrow();
+    for (const limit of LIMITS) {
+      const whose = { subject: "seat", subject_id: seat.id, subject_name: "", model_pattern: "" } as const;
+      await insertLimit(store.db, { ...limit, ...whose, anchor: 1, mode: "hard", created_at: 1_800_000_000 });
+    }
+  } finally {
+    await store.close();
+  }
+}
+
 /** A team of root with a project and a token, and a budget at every level. Returns the token's key. */
 async function furnish(url: string, upstreamUrl: string): Promise<string> {
   await ask(url, "PUT", "/api/option/", { key: "PreConsumedQuota", value: "0" });
@@ -33,10 +58,7 @@ async function furnish(url: string, upstreamUrl: string): Promise<string> {
   const team = await ask<Made>(url, "POST", "/api/team/", { name: "budgets" });
   await ask(url, "POST", "/api/team/adjust", { id: team.id, amount: 1_000_000_000, reason: "test" });
   const project = await ask<Made>(url, "POST", `/api/team/${team.id}/project`, { name: "p" });
-  const limits = [
-    { kind: "quota", amount: BUDGET, time_window: "day" },
-    { kind: "calls", amount: 10_000, time_window: "week" },
-  ];
+  const limits = LIMITS;
   const token = await ask<Made>(url, "POST", "/api/token/", {
     ...{ name: "t", unlimited_quota: true, team_id: team.id, project_id: project.id },
   });
@@ -71,16 +93,18 @@ interface Books {
   readonly reserved: number;
   readonly most: number;
   readonly spent: number;
+  /** Of the limits, those with a window of quota: each level has one. */
+  readonly levels: number;
 }
 
 /** The books as the database has them. */
-async function readBooks(where: { dataDir: string; databaseUrl?: string }): Promise<Books> {
+async function readBooks(where: Where): Promise<Books> {
   const store = await openStore({ databaseUrl: undefined, ...where });
   try {
     const windows = await store.db
       .selectFrom("limit_windows")
       .innerJoin("limits", "limits.id", "limit_id")
-      .select(["spent", "reserved"])
+      .select(["subject", "spent", "reserved"])
       .where("kind", "=", "quota")
       .execute();
     const { open } = await store.db
@@ -93,6 +117,7 @@ async function readBooks(where: { dataDir: string; databaseUrl?: string }): Prom
       reserved: windows.reduce((sum, { reserved }) => sum + reserved, 0),
       most: Math.max(0, ...windows.map(({ spent }) => spent)),
       spent: windows.reduce((sum, { spent }) => sum + spent, 0),
+      levels: new Set(windows.map(({ subject }) => subject)).size,
     };
   } finally {
     await store.close();
@@ -100,12 +125,14 @@ async function readBooks(where: { dataDir: string; databaseUrl?: string }): Prom
 }
 
 /** What a killed process left is closed by somebody; then the books are exact. */
-async function expectExact(where: { dataDir: string; databaseUrl?: string }): Promise<number> {
+async function expectExact(where: Where): Promise<number> {
   await expect
     .poll(async () => readBooks(where), { timeout: 60_000, interval: 500 })
     .toMatchObject({ faults: [], open: 0, reserved: 0 });
-  const { most, spent } = await readBooks(where);
+  const { most, spent, levels } = await readBooks(where);
   expect(most).toBeLessThanOrEqual(BUDGET);
+  // Token, seat, project, team, user, group and all.
+  if (spent > 0) expect(levels).toBe(7);
   return spent;
 }
 
@@ -120,6 +147,9 @@ it(`SQLite: budgets are exact after ${KILLS} kills`, { timeout: 60_000 + KILLS *
   let server: ServerProcess = await startServer(dir.path);
   try {
     const key = await furnish(server.url, upstreamUrl);
+    await server.kill("SIGTERM");
+    await capSeat({ dataDir: dir.path });
+    server = await startServer(dir.path);
     for (let round = 0; round < KILLS; round += 1) {
       const { url } = server;
       const calls = Array.from({ length: CALLS }, (_, index) => call(url, key, index));
@@ -146,6 +176,7 @@ it(`three nodes: budgets are exact after ${KILLS} kills`, { timeout: 120_000 + K
   const database = await createDatabase();
   const nodes = [await boot(database), await boot(database), await boot(database)];
   const key = await furnish(nodes[0]?.url ?? "", upstreamUrl);
+  await capSeat({ dataDir: "", databaseUrl: database.url });
   for (let round = 0; round < KILLS; round += 1) {
     const urls = nodes.map(({ url }) => url);
     const calls = Array.from({ length: CALLS }, (_, index) => call(urls[index % 3] ?? "", key, index));

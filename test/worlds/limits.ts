@@ -2,12 +2,9 @@
 import type { Context } from "#server/context.ts";
 import { insertLimit, type NewLimit } from "#server/store/limits.ts";
 
-/** Sets a limit; by default quota in all for everybody. Returns its id. */
-export async function seedLimit(
-  ctx: Pick<Context, "db" | "coord" | "clock">,
-  change: Partial<NewLimit>,
-): Promise<number> {
-  const id = await insertLimit(ctx.db, {
+/** A limit's row; by default of quota in all, for everybody. */
+export function newLimit(change: Partial<NewLimit> = {}): NewLimit {
+  return {
     subject: "all",
     subject_id: 0,
     subject_name: "",
@@ -17,9 +14,17 @@ export async function seedLimit(
     time_window: "total",
     anchor: 1,
     mode: "hard",
-    created_at: ctx.clock.seconds(),
+    created_at: 1_800_000_000,
     ...change,
-  });
+  };
+}
+
+/** Sets a limit; by default quota in all for everybody. Returns its id. */
+export async function seedLimit(
+  ctx: Pick<Context, "db" | "coord" | "clock">,
+  change: Partial<NewLimit>,
+): Promise<number> {
+  const id = await insertLimit(ctx.db, newLimit({ created_at: ctx.clock.seconds(), ...change }));
   await ctx.coord.publish("users", "");
   return id;
 }

@@ -1,6 +1,8 @@
 // Money that comes into a team's wallet (requirements O10): codes and orders of its owner and finance, credited to the wallet once, with
 // no gift and no commission; nobody else sees the orders.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changeOrder } from "#server/payments/evidence.ts";
+import { debtOf } from "#server/store/users.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import type { SeededUser } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
@@ -95,6 +97,56 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
       {},
     );
     expect(ended).toMatchObject({ success: true, data: { status: "closed", team_id: team } });
+  });
+
+  test("an administrator's refund takes from the wallet and from nobody else; what is spent is not refunded, and after a dispute it is owed", async () => {
+    const { ctx } = world.app;
+    // Whoever was invited earns a commission for his own orders: none for the team's, and none is taken back.
+    const inviter = await world.buyer();
+    const buyer = people["finance"] ?? expect.fail();
+    await ctx.db.updateTable("users").set({ inviter_id: inviter.id }).where("id", "=", buyer.id).execute();
+    const state = async () => ({
+      wallet: await quotaOf(wallet),
+      debt: await debtOf(ctx.db, wallet),
+      people: [await quotaOf(buyer.id), await quotaOf(inviter.id)],
+      owed: [await debtOf(ctx.db, buyer.id), await debtOf(ctx.db, inviter.id)],
+      entries: (
+        await ctx.db
+          .selectFrom("ledger")
+          .select("id")
+          .where("user_id", "in", [buyer.id, inviter.id])
+          .execute()
+      ).length,
+    });
+    const before = await state();
+    const { data: order } = await world.buy(who("finance"), account, { team_id: team });
+    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+    expect(await state()).toEqual({ ...before, wallet: before.wallet + 25_000_000 });
+    const refund = (amount: string | null) =>
+      world.app.call(asRoot, "POST", `/api/payment/manage/${order.order_no}/refund`, {
+        amount,
+        reason: "测试",
+      });
+    // 12 of 30 yuan.
+    expect((await refund("12.00")).message).toBe("");
+    expect(await state()).toEqual({ ...before, wallet: before.wallet + 15_000_000 });
+    // The team has spent nearly all of it.
+    const spend = { userId: wallet, kind: "grant", actorId: 1, reason: "spent" } as const;
+    await ctx.ledger.adjust({ ...spend, quota: { target: 1_000_000n } });
+    expect((await refund("18.00")).message).toContain("用户余额不足");
+    expect(await quotaOf(wallet)).toBe(1_000_000);
+    const facts = {};
+    const origin = { kind: "admin", key: `${order.order_no}/dispute`, body: "" } as const;
+    const claw = { verb: "claw", source: "dispute", refundNo: "dp1", providerId: "dp1" } as const;
+    await changeOrder(ctx, await world.row(order.order_no), {
+      ...{ act: { ...claw, amountMinor: 1_800 }, origin, facts },
+    });
+    const after = await state();
+    expect(after).toEqual({ ...before, wallet: 0, debt: 14_000_000 });
+    // What comes in next pays it.
+    const { data: next } = await world.buy(who("owner"), account, { team_id: team });
+    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(next.order_no)) });
+    expect(await state()).toMatchObject({ wallet: 11_000_000, debt: 0, people: before.people });
   });
 
   test("a code goes into the wallet, once, whoever tries at the same moment", async () => {

@@ -124,6 +124,33 @@ describe("a budget that is used up until tomorrow", () => {
     expect(seen.map(({ status }) => status)).toEqual([429]);
   });
 
+  test("Vercel's client, which does not read x-should-retry, asks twice more and never waits for tomorrow", async () => {
+    await limited({ kind: "calls", amount: 1, time_window: "day" });
+    expect((await ask()).status).toBe(200);
+    const { seen, options } = watched();
+    const begun = performance.now();
+    await expect(CLIENTS["Vercel's openai"]?.(options)).rejects.toThrow();
+    // Its own pauses, two and four seconds: what is longer than a minute it passes over.
+    expect(seen.map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect(performance.now() - begun).toBeLessThan(60_000);
+  }, 90_000);
+
+  test("in the Messages format it is a rate_limit_error that is not to be repeated, as Claude Code reads it", async () => {
+    await limited({ kind: "calls", amount: 1, time_window: "day" });
+    await ask();
+    const response = await fetch(`${world.url}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": `sk-${world.token.key}`, "anthropic-version": "2023-06-01" },
+      body: JSON.stringify({ model: MODEL, max_tokens: 5, messages, stream: true }),
+    });
+    expect(response.status).toBe(429);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    const afterSec = Number(response.headers.get("retry-after"));
+    expect(afterSec).toBeGreaterThan(0);
+    expect(afterSec).toBeLessThanOrEqual(86_400);
+    expect(await response.json()).toMatchObject({ type: "error", error: { type: "rate_limit_error" } });
+  });
+
   test("Codex shows it as a limit with its time, and does not call again", async () => {
     await limited({ kind: "calls", amount: 1, time_window: "day" });
     await ask();

@@ -171,7 +171,8 @@ function Wallet({ team }: { readonly team: number }) {
   return <BalanceCard title="团队钱包" user={user} error={error} onRetry={() => void refetch()} />;
 }
 
-function AboutTopUp({ isOnline }: { readonly isOnline: boolean }) {
+/** What is told of a person's own top-ups, and of a team's: gift codes and commissions have no part in those (requirements O10). */
+function AboutTopUp({ isOnline, team }: { readonly isOnline: boolean; readonly team: number }) {
   return (
     <Section title="充值说明" className="tg-topup-about">
       <ul>
@@ -179,13 +180,26 @@ function AboutTopUp({ isOnline }: { readonly isOnline: boolean }) {
         <li>购买后会收到兑换码。在上方填写即可到账，一个兑换码只能使用一次。</li>
         <li>额度按实际用量扣减，有效期为 9 个月，自充值之日起计算。</li>
         <li>兑换码售出后不支持退款，购买前请确认用量。价格可能随上游调整而变化。</li>
-        <li>
-          充值时填写好友的礼品码，双方各得 5% 的额外额度，详见<Link to="/partnerplan">推广计划</Link>。
-        </li>
-        <li>
-          每一笔充值都记录在<Link to="/log?type=1">充值日志</Link>中。使用本服务即表示同意
-          <Link to="/terms">服务条款</Link>。
-        </li>
+        {team === 0 ? (
+          <>
+            <li>
+              充值时填写好友的礼品码，双方各得 5% 的额外额度，详见<Link to="/partnerplan">推广计划</Link>。
+            </li>
+            <li>
+              每一笔充值都记录在<Link to="/log?type=1">充值日志</Link>中。使用本服务即表示同意
+              <Link to="/terms">服务条款</Link>。
+            </li>
+          </>
+        ) : (
+          <>
+            <li>额度进入团队钱包，供团队的所有令牌使用，不会增加您个人的余额。</li>
+            <li>礼品码和推广佣金只用于个人充值。</li>
+            <li>
+              每一笔充值都记录在<Link to={`/team/${team}`}>团队明细</Link>中。使用本服务即表示同意
+              <Link to="/terms">服务条款</Link>。
+            </li>
+          </>
+        )}
       </ul>
     </Section>
   );
@@ -206,7 +220,7 @@ function Shop({ team }: { readonly team: number }) {
         <PlanCards plans={shop.data?.plans ?? PLANS} />
       )}
       <RecentOrders orders={orders.data?.data ?? []} />
-      <AboutTopUp isOnline={isOnline} />
+      <AboutTopUp isOnline={isOnline} team={team} />
     </>
   );
 }
