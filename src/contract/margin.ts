@@ -46,6 +46,17 @@ export const MARGIN_ORDERS = [
   "saved",
 ] as const;
 
+/** What is left of the margin of all calls of a span (requirements X13). */
+export const MarginNet = z.object({
+  /** What payment platforms kept, less what users paid as fee; below 0 = users paid more. */
+  fees: z.int(),
+  commission: z.int(),
+  /** Calls that plans paid count at their face above; what plans bring for them is so much more or, below 0, less. */
+  plans: z.int(),
+  margin: z.int(),
+});
+export type MarginNet = z.output<typeof MarginNet>;
+
 export const marginApi = {
   list: endpoint({
     method: "GET",
@@ -53,9 +64,9 @@ export const marginApi = {
     level: "admin",
     permission: "money.read",
     summary:
-      "毛利与缓存：按 by（model、channel、group、user、token、day）汇总的收入、成本、毛利与缓存节省，单位十亿分之一美元",
+      "毛利与缓存：按 by（model、channel、group、user、token、day）汇总的收入、成本、毛利与缓存节省；net 为全部调用再计入套餐、支付手续费与返现后的毛利。单位十亿分之一美元",
     query: ListQuery.extend({ ...UsageQuery.shape, by: query.text, keyword: query.text }),
     data: rowsOf(MarginRow),
-    beside: ListBeside.extend({ sums: MarginSums }),
+    beside: ListBeside.extend({ sums: MarginSums, net: MarginNet }),
   }),
 };

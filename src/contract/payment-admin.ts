@@ -36,6 +36,8 @@ export const InstanceDraft = z.object({
   methods: z.array(z.string().max(32)).min(1, "请至少选择一种支付方式").max(10),
   /** Hundredths of a per cent. */
   fee_bp: z.int().min(0).max(2_000, "手续费最多 20%").default(0),
+  /** What the platform keeps of each payment, hundredths of a per cent; for margins alone. */
+  cost_bp: z.int().min(0).max(2_000, "平台扣费最多 20%").default(0),
   /** Yuan for one unit of the currency. */
   rate: z
     .string()
@@ -65,6 +67,7 @@ export const Instance = z.object({
   sort: z.int(),
   methods: z.array(z.string()),
   fee_bp: z.int(),
+  cost_bp: z.int(),
   rate: z.string(),
   /** Without the secrets. */
   fields: z.record(z.string(), z.string()),

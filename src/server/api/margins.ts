@@ -8,6 +8,7 @@ import {
 } from "#contract/margin.ts";
 import type { Context } from "#server/context.ts";
 import { type QuotaWorth, revenueOf } from "#server/money/earned.ts";
+import { netOf } from "#server/payments/earnings.ts";
 import { channelNames } from "#server/store/logs.ts";
 import { type CostSums, type NamedCosts, sumCostDays, sumCosts } from "#server/store/margins.ts";
 import { nameUsers } from "#server/store/usage.ts";
@@ -26,12 +27,14 @@ export const margin: Handlers<{ margin: typeof marginApi }>["margin"] = {
     const words = query.keyword.toLowerCase();
     const wanted = rows.filter(({ name }) => name.toLowerCase().includes(words));
     const { p, size } = query;
+    const { margin } = rows.reduce<MarginSums>((sum, row) => plus(sum, row), NOTHING);
     return {
       data: sorted(wanted, query)
         .slice(p * size, (p + 1) * size)
         .map((row, index) => ({ id: p * size + index + 1, ...row })),
       total: wanted.length,
       sums: wanted.reduce<MarginSums>((sum, row) => plus(sum, row), NOTHING),
+      net: await netOf(ctx, span, { margin, worth }),
     };
   },
 };

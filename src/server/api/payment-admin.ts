@@ -80,11 +80,11 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const columns = columnsOf(ctx, body, { provider, before });
     await ctx.db.transaction().execute(async (tx) => {
       await updateInstance(tx, before.id, columns);
-      const { name, is_enabled, methods, fee_bp, rate } = body;
+      const { name, is_enabled, methods, fee_bp, cost_bp, rate } = body;
       const secrets = Object.keys(body.fields).filter(
         (key) => isSecret(provider, key) && body.fields[key] !== "",
       );
-      const detail = { name, is_enabled, methods, fee_bp, rate, secrets_changed: secrets };
+      const detail = { name, is_enabled, methods, fee_bp, cost_bp, rate, secrets_changed: secrets };
       const act = { action: "payment.instance.update", target: before.id, detail } as const;
       await audit(ctx, tx, call, { ...act, before: presentInstance(ctx, before) });
     });
@@ -249,7 +249,7 @@ async function getOrder({ db }: Context, orderNo: string): Promise<OrderRow> {
 }
 
 function presentInstance(ctx: Context, row: InstanceRow): InstanceView {
-  const { methods, fee_bp, rate, fields } = settingsOf(row);
+  const { methods, fee_bp, cost_bp = 0, rate, fields } = settingsOf(row);
   return {
     id: row.id,
     // The column holds names of providers only.
@@ -262,6 +262,7 @@ function presentInstance(ctx: Context, row: InstanceRow): InstanceView {
     sort: row.sort,
     methods: [...methods],
     fee_bp,
+    cost_bp,
     rate,
     fields: { ...fields },
     secrets_set: secretsSet(row),

@@ -71,6 +71,33 @@ describe("易支付", () => {
     await untouched(credit);
   });
 
+  test("a notice with parameters in the address and in the body is refused, however genuine the body", async () => {
+    const credit = await ordered(account, "alipay");
+    const body = epay.noticeV1(epay.desk.pay(credit.orderNo));
+    expect((await world.notify(account, { query: "money=30.00", body })).status).toBe(400);
+    await untouched(credit);
+    // The same body alone is right.
+    expect((await world.notify(account, { body })).status).toBe(200);
+    expect(await world.gained(credit.user)).toBe(25_000_000);
+  });
+
+  test("a secret that was blank before its replacement signs nothing", async () => {
+    const credit = await ordered(account, "alipay");
+    const paid = epay.desk.pay(credit.orderNo);
+    const { db, secrets, clock } = world.app.ctx;
+    const blank = JSON.stringify({ key: secrets.seal("  ", "payment_instances.secret") });
+    const before = (text: string, until: number) =>
+      db
+        .updateTable("payment_instances")
+        .set({ secrets_before: text, before_until: until })
+        .where("id", "=", account.id)
+        .execute();
+    await before(blank, clock.seconds() + 3_600);
+    expect((await world.notify(account, { query: epay.noticeV1(paid, {}, "  ") })).status).toBe(400);
+    await untouched(credit);
+    await before("", 0);
+  });
+
   test("a payment is used once: its number completes no second order", async () => {
     const [one, two] = [await ordered(account, "alipay"), await ordered(account, "alipay")];
     const first = epay.desk.pay(one.orderNo);

@@ -32,6 +32,8 @@ export function providerOf({ provider }: Pick<Instance, "provider">): Provider {
 export interface InstanceSettings {
   readonly methods: readonly string[];
   readonly fee_bp: number;
+  /** Absent in rows of before there was one. */
+  readonly cost_bp?: number;
   readonly rate: string;
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -138,6 +140,7 @@ export function columnsOf(
   const settings: InstanceSettings = {
     methods: draft.methods,
     fee_bp: draft.fee_bp,
+    cost_bp: draft.cost_bp,
     rate: draft.rate,
     fields,
   };

@@ -17,7 +17,14 @@ import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
-import { MARGIN_BY, type MarginBy, type MarginRow, type MarginSums, marginApi } from "#contract/margin.ts";
+import {
+  MARGIN_BY,
+  type MarginBy,
+  type MarginNet,
+  type MarginRow,
+  type MarginSums,
+  marginApi,
+} from "#contract/margin.ts";
 import { BY_WORDS } from "./words.ts";
 import "./margin.css";
 
@@ -123,6 +130,31 @@ function Figures({ sums, currency }: { readonly sums: MarginSums; readonly curre
   );
 }
 
+/** Of all calls of the span, whatever the list is narrowed to. */
+function Net({ net, currency }: { readonly net: MarginNet; readonly currency: Currency }) {
+  const { fees, commission, plans, margin } = net;
+  if (fees === 0 && commission === 0 && plans === 0) return null;
+  return (
+    <dl className="tg-card tg-margin-figures">
+      <Figure
+        label="套餐差额"
+        hint="套餐支付的调用在收入中按额度面值计；按周期价格与额度折算后多收或少收的部分。跨越所选时间的周期按时间分摊。"
+      >
+        {moneyOf(plans, currency)}
+      </Figure>
+      <Figure label="支付手续费" hint="按收款渠道的“平台扣费”计算，减去用户已付的手续费。">
+        {moneyOf(fees, currency)}
+      </Figure>
+      <Figure label="返现" hint="邀请人所得，已减去退款收回的部分。">
+        {moneyOf(commission, currency)}
+      </Figure>
+      <Figure label="净毛利" hint="毛利加套餐差额，减支付手续费与返现。">
+        <strong className={margin < 0 ? "tg-margin-loss" : ""}>{moneyOf(margin, currency)}</strong>
+      </Figure>
+    </dl>
+  );
+}
+
 function nameOf({ name, subject_id }: MarginRow, by: MarginBy): string {
   if (by === "day") return new Date(Number(name) * 1_000).toLocaleDateString("sv-SE");
   if (subject_id === 0) return name;
@@ -208,9 +240,10 @@ export function MarginPage() {
   return (
     <Page
       title="毛利"
-      lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。未扣支付手续费与返现。"
+      lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。列表未计支付手续费与返现。"
     >
       {data === undefined ? null : <Figures sums={data.sums} currency={currency} />}
+      {data === undefined ? null : <Net net={data.net} currency={currency} />}
       <ResourceTable<MarginRow>
         name="margin"
         label="毛利列表"

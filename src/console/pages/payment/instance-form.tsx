@@ -31,6 +31,7 @@ interface Values {
   methods: string[];
   /** Per cent. */
   fee: number;
+  cost: number;
   rate: string;
   sort: number;
   fields: Record<string, string>;
@@ -44,6 +45,7 @@ const NEW: Values = {
   is_enabled: true,
   methods: ["alipay", "wxpay"],
   fee: 0,
+  cost: 0,
   rate: "1",
   sort: 0,
   fields: {},
@@ -61,6 +63,7 @@ function valuesOf(row: Instance | undefined): Values {
     is_enabled,
     methods,
     fee: row.fee_bp / 100,
+    cost: row.cost_bp / 100,
     rate,
     sort,
     fields,
@@ -68,7 +71,7 @@ function valuesOf(row: Instance | undefined): Values {
 }
 
 function draftOf(
-  { name, is_enabled, methods, fee, rate, sort, fields }: Values,
+  { name, is_enabled, methods, fee, cost, rate, sort, fields }: Values,
   provider: PaymentProviderName,
 ) {
   const known = paymentProvider(provider);
@@ -78,6 +81,7 @@ function draftOf(
     // What another provider was chosen with before.
     methods: methods.filter((method) => Object.hasOwn(known.methods, method)),
     fee_bp: Math.round(fee * 100),
+    cost_bp: Math.round(cost * 100),
     rate,
     sort,
     fields: Object.fromEntries(known.fields.map(({ key }) => [key, fields[key] ?? ""])),
@@ -161,6 +165,9 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
           />
         </Form.Item>
         <Form.Item name="fee" label="手续费（%）" extra="加在订单金额上，由用户支付。">
+          <NumberInput min={0} max={20} precision={2} />
+        </Form.Item>
+        <Form.Item name="cost" label="平台扣费（%）" extra="支付平台从每笔收款中扣除的比例，只用于毛利统计。">
           <NumberInput min={0} max={20} precision={2} />
         </Form.Item>
         {chosen === "stripe" ? (
