@@ -167,8 +167,9 @@ export const invoiceApi = {
     path: "/api/invoice_queue/",
     level: "admin",
     permission: "money.read",
-    summary: "所有发票申请，新的在前；open=true 只列待开具与待红冲的，先申请的在前",
-    query: ListQuery.extend({ open: query.flag }),
+    summary:
+      "所有发票申请，新的在前；open=true 只列待开具与待红冲的，先申请的在前；state 与 user_id 缩小范围",
+    query: ListQuery.extend({ open: query.flag, state: query.text, user_id: query.count }),
     data: rowsOf(Invoice),
     beside: ListBeside,
   }),

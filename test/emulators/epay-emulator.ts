@@ -23,12 +23,16 @@ export async function startEpay(now: Now) {
   const signedV2 = (fields: Readonly<Record<string, string | number>>) => {
     const timed = { ...fields, timestamp: seconds() };
     const texts = Object.entries(timed).map(([name, value]) => [name, String(value)] as const);
-    return { ...timed, sign: signEpayV2(texts, platform.privateKey), sign_type: "RSA" };
+    const said = faults.isWronglySigned ? [...texts, ["more", "1"] as const] : texts;
+    return { ...timed, sign: signEpayV2(said, platform.privateKey), sign_type: "RSA" };
   };
   /** When orders were made, ms; those that were put in by a test at the time of the first list. */
   const added = new Map<string, number>();
-  /** Runs before a page of the list is answered. */
-  const faults: { beforePage: (page: number) => Promise<void> } = { beforePage: async () => undefined };
+  /** `beforePage` runs before a page of the list is answered; `isWronglySigned`: answers of V2 carry a signature of something else. */
+  const faults: { beforePage: (page: number) => Promise<void>; isWronglySigned: boolean } = {
+    beforePage: async () => undefined,
+    isWronglySigned: false,
+  };
 
   /** Newest first, from a row on. */
   async function rowsFrom(first: number, limit: number) {

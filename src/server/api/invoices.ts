@@ -1,11 +1,12 @@
 // Handlers: invoices that users ask for and administrators issue, refuse or reverse (requirements Y62).
-import type {
-  Invoice,
-  InvoiceDesk,
-  InvoiceProfile,
-  InvoiceState,
-  InvoiceSums,
-  invoiceApi,
+import {
+  INVOICE_STATES,
+  type Invoice,
+  type InvoiceDesk,
+  type InvoiceProfile,
+  type InvoiceState,
+  type InvoiceSums,
+  type invoiceApi,
 } from "#contract/invoice.ts";
 import { minorOf, minorText } from "#contract/money.ts";
 import { UserStatus } from "#contract/user.ts";
@@ -77,8 +78,10 @@ export const invoice: Handlers<{ invoice: typeof invoiceApi }>["invoice"] = {
   },
 
   async list(ctx, { query }) {
-    const rows = await listInvoices(ctx.db, query.open, { page: query.p, size: query.size });
-    return { data: rows.map((row) => present(ctx, row)), total: await countInvoices(ctx.db, query.open) };
+    const state = INVOICE_STATES.find((name) => name === query.state);
+    const filter = { isOpen: query.open, state, userId: query.user_id };
+    const rows = await listInvoices(ctx.db, filter, { page: query.p, size: query.size });
+    return { data: rows.map((row) => present(ctx, row)), total: await countInvoices(ctx.db, filter) };
   },
 
   async issue(ctx, call) {

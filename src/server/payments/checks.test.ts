@@ -81,21 +81,38 @@ describe("易支付", () => {
     expect(await world.gained(credit.user)).toBe(25_000_000);
   });
 
+  test("an answer of V2 that its platform did not sign says nothing", async () => {
+    const fields = {
+      base_url: epay.desk.url,
+      platform_key: epay.platform.publicPem,
+      private_key: epay.merchant.privatePem,
+    };
+    const other = await world.account({ provider: "epay-v2", methods: ["wxpay"], fields });
+    const credit = await ordered(other, "wxpay");
+    epay.desk.pay(credit.orderNo);
+    epay.faults.isWronglySigned = true;
+    await world.pass(16);
+    await untouched(credit);
+    epay.faults.isWronglySigned = false;
+    await world.pass(30);
+    expect(await world.gained(credit.user)).toBe(25_000_000);
+  });
+
   test("a secret that was blank before its replacement signs nothing", async () => {
     const credit = await ordered(account, "alipay");
     const paid = epay.desk.pay(credit.orderNo);
     const { db, secrets, clock } = world.app.ctx;
     const blank = JSON.stringify({ key: secrets.seal("  ", "payment_instances.secret") });
-    const before = (text: string, until: number) =>
+    const replaced = (text: string, until: number) =>
       db
         .updateTable("payment_instances")
         .set({ secrets_before: text, before_until: until })
         .where("id", "=", account.id)
         .execute();
-    await before(blank, clock.seconds() + 3_600);
+    await replaced(blank, clock.seconds() + 3_600);
     expect((await world.notify(account, { query: epay.noticeV1(paid, {}, "  ") })).status).toBe(400);
     await untouched(credit);
-    await before("", 0);
+    await replaced("", 0);
   });
 
   test("a payment is used once: its number completes no second order", async () => {

@@ -43,18 +43,35 @@ export function listInvoicesOf(db: Db, userId: number, limit: number): Promise<N
 /** What an administrator has to do something about; as the index invoices_queue has it. */
 const open = sql<boolean>`(invoices.state = 'requested' OR invoices.reverse_asked_at > 0)`;
 
-/** A page of all, newest first, or of the open ones in their turn. */
-export function listInvoices(db: Db, isOpen: boolean, page: Page): Promise<NamedInvoice[]> {
-  const { limit, offset } = bounds(page);
-  const rows = isOpen
-    ? named(db).where(open).orderBy("invoices.id")
-    : named(db).orderBy("invoices.id", "desc");
-  return rows.limit(limit).offset(offset).execute();
+export interface InvoiceFilter {
+  readonly isOpen: boolean;
+  /** undefined = any; 0 = anybody's. */
+  readonly state: InvoiceState | undefined;
+  readonly userId: number;
 }
 
-export function countInvoices(db: Db, isOpen: boolean): Promise<number> {
-  const rows = db.selectFrom("invoices");
-  return countRows(isOpen ? rows.where(open) : rows);
+function filtered({ isOpen, state, userId }: InvoiceFilter) {
+  const conditions = [
+    ...(isOpen ? [open] : []),
+    ...(state === undefined ? [] : [sql<boolean>`invoices.state = ${state}`]),
+    ...(userId === 0 ? [] : [sql<boolean>`invoices.user_id = ${userId}`]),
+  ];
+  return conditions.reduce((all, one) => sql<boolean>`${all} AND ${one}`, sql<boolean>`1 = 1`);
+}
+
+/** A page of those that fit, newest first; open ones in their turn. */
+export function listInvoices(db: Db, filter: InvoiceFilter, page: Page): Promise<NamedInvoice[]> {
+  const { limit, offset } = bounds(page);
+  return named(db)
+    .where(filtered(filter))
+    .orderBy("invoices.id", filter.isOpen ? "asc" : "desc")
+    .limit(limit)
+    .offset(offset)
+    .execute();
+}
+
+export function countInvoices(db: Db, filter: InvoiceFilter): Promise<number> {
+  return countRows(db.selectFrom("invoices").where(filtered(filter)));
 }
 
 /** Changes one that is in this state. Returns whether it was. */

@@ -9,11 +9,12 @@ import { Facts } from "#console/ui/facts.tsx";
 import { required } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS, profileFacts, stateOf } from "#console/ui/invoice-words.ts";
+import { emptyOf, type FilterField, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
-import { type Invoice, invoiceApi } from "#contract/invoice.ts";
+import { INVOICE_STATES, type Invoice, invoiceApi } from "#contract/invoice.ts";
 
 function State({ row }: CellProps<Invoice>) {
   return <StatusTag {...stateOf(row)} />;
@@ -118,7 +119,34 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
   );
 }
 
+const OPEN = "open";
+const FIELDS: readonly FilterField[] = [
+  {
+    kind: "choice",
+    name: "state",
+    label: "选择状态",
+    chip: "状态",
+    width: 150,
+    options: [
+      { value: "", label: "全部状态" },
+      { value: OPEN, label: "待开具与待红冲" },
+      ...INVOICE_STATES.map((state) => ({
+        value: state,
+        label: stateOf({ state, must_reverse: false }).label,
+      })),
+    ],
+  },
+  { kind: "text", name: "user_id", label: "用户 ID", chip: "用户", isNumber: true },
+];
+
 export function Invoices() {
+  const filters = useAddressFilters(FIELDS);
+  const asked = filters.values["state"] ?? "";
+  const wanted = {
+    open: asked === OPEN,
+    state: asked === OPEN ? "" : asked,
+    user_id: Number(filters.values["user_id"] ?? 0),
+  };
   const [deciding, setDeciding] = useState<Deciding>();
   const actions = (row: Invoice): RowAction[] => {
     const isOpen = row.state === "requested";
@@ -159,14 +187,15 @@ export function Invoices() {
       <ResourceTable<Invoice>
         name="invoice"
         label="发票申请"
-        load={({ p, size }) => query(invoiceApi.list, { query: { p, size, open: false } })}
+        filters={<ListFilters label="发票筛选" fields={FIELDS} {...filters} onChange={filters.change} />}
+        load={({ p, size }) => query(invoiceApi.list, { query: { p, size, ...wanted } })}
         columns={columns}
         actions={actions}
         actionsWidth={wide(150, 184)}
         cardTitle={({ username, amount, currency }) => `${username} ${amount} ${currency}`}
         cardState={(row) => <State row={row} />}
         cardFacts={["kind", "title", "number", "created_at"]}
-        empty={{ text: "还没有发票申请。有在线付款的用户可以在账单的“发票”中申请。" }}
+        empty={emptyOf(filters, { text: "还没有发票申请。有在线付款的用户可以在账单的“发票”中申请。" })}
       />
       {deciding === undefined ? null : <DecideDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </>
