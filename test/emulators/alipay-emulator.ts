@@ -15,7 +15,11 @@ export async function startAlipay(now: Now) {
   const refunds = new Set<string>();
   type Biz = Readonly<Record<string, string>>;
   /** `isWronglySigned`: answers carry a signature of something else; `look`: what questions about orders are answered with beside, or instead of, what is so. */
-  const faults: { isWronglySigned: boolean; look: Biz } = { isWronglySigned: false, look: {} };
+  const faults: { isWronglySigned: boolean; look: Biz; beforeClose: (order: PayOrder) => void } = {
+    isWronglySigned: false,
+    look: {},
+    beforeClose: () => undefined,
+  };
 
   const missing = { code: "40004", msg: "Business Failed", sub_code: "ACQ.TRADE_NOT_EXIST" };
   const done = { code: "10000", msg: "Success" };
@@ -28,6 +32,7 @@ export async function startAlipay(now: Now) {
   }
 
   function close(order: PayOrder): Biz {
+    faults.beforeClose(order);
     if (order.state === "paid") return { ...missing, sub_code: "ACQ.TRADE_STATUS_ERROR" };
     order.state = "closed";
     return { ...done, out_trade_no: order.orderNo };
@@ -97,9 +102,9 @@ export async function startAlipay(now: Now) {
 
   function answerOfOrder(method: string, biz: Biz): Biz {
     const order = desk.orders.get(biz["out_trade_no"] ?? "");
+    if (order && method === "alipay.trade.close") return close(order);
     // A code that nobody has scanned is no trade yet.
     if (!order || order.state === "open") return missing;
-    if (method === "alipay.trade.close") return close(order);
     if (method === "alipay.trade.refund") return refund(order, biz);
     if (method === "alipay.trade.query") return look(order);
     return refunds.has(biz["out_request_no"] ?? "") ? { ...done, refund_status: "REFUND_SUCCESS" } : done;

@@ -119,6 +119,11 @@ describe.each(databases)("invoices on $name", (database) => {
       (await app.call(asRoot, "GET", "/api/invoice_queue/?open=true")).data.map((row: Invoice) => row.id),
     ).toEqual([id]);
     expect((await decide(id, "issue")).success).toBe(true);
+    const queue = async (query: string) =>
+      (await app.call(asRoot, "GET", `/api/invoice_queue/?${query}`)).data.map((row: Invoice) => row.id);
+    expect(await queue(`state=issued&user_id=${user.id}`)).toEqual([id]);
+    for (const query of [`state=requested&user_id=${user.id}`, `user_id=${stranger.id}`, "state=reversed"])
+      expect(await queue(query)).toEqual([]);
     for (const verb of ["issue", "refuse"] as const) expect((await decide(id, verb)).success).toBe(false);
     expect((await app.call(user.who, "POST", `/api/invoice/${id}/cancel`)).success).toBe(false);
     const { profile, rows, sums } = await desk(user);
