@@ -107,7 +107,7 @@ export function MyPayouts() {
       )}
       {desk === undefined || desk.owed === "0" ? null : (
         <p className="tg-payout-owed">
-          邀请的用户退款后，有 ¥{desk.owed} 返现已提现或已用完而未能收回，从以后的返现中抵扣，不动账户余额。
+          邀请的用户退款后，尚有 ¥{desk.owed} 返现未能收回，从以后的返现中抵扣，不动账户余额。
         </p>
       )}
       <p className="tg-muted">

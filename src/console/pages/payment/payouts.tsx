@@ -22,18 +22,21 @@ function State({ row }: CellProps<Payout>) {
   return <StatusTag {...stateOf(row)} />;
 }
 
+/** What is asked for, and what its user owes: so much of the balance is not paid out. */
+function Amount({ row }: CellProps<Payout>) {
+  return (
+    <>
+      ¥{row.amount}
+      {row.owed === "0" ? null : <div className="tg-muted">欠返现 ¥{row.owed}</div>}
+    </>
+  );
+}
+
 const columns: readonly Column<Payout>[] = [
   { key: "id", title: "编号", isFixed: true, width: 84, render: ({ id }) => `TX${id}` },
   { key: "state", title: "状态", isInHead: true, width: 96, cell: State },
   { key: "username", title: "用户", width: 120, shows: "text" },
-  { key: "amount", title: "金额", isNumber: true, width: 104, render: ({ amount }) => `¥${amount}` },
-  {
-    key: "owed",
-    title: "欠返现",
-    isNumber: true,
-    width: 104,
-    render: ({ owed }) => (owed === "0" ? "—" : `¥${owed}`),
-  },
+  { key: "amount", title: "金额", isNumber: true, width: 104, cell: Amount },
   { key: "way", title: "方式", width: 130, render: ({ way }) => WAY_LABELS[way] },
   { key: "account", title: "收款账号", width: 140, shows: "text", none: "已删除" },
   { key: "name", title: "收款人", width: 100, shows: "text", none: "已删除" },
@@ -143,7 +146,7 @@ export function Payouts() {
         filters={useMay("money.withdraw") ? <ExportButton /> : null}
         cardTitle={({ username, amount }) => `${username} ¥${amount}`}
         cardState={(row) => <State row={row} />}
-        cardFacts={["owed", "way", "account", "name", "created_at"]}
+        cardFacts={["amount", "way", "account", "name", "created_at"]}
         empty={{ text: "还没有提现申请。返现余额满 100 元的用户可以在推广计划页申请。" }}
       />
       {deciding === undefined ? null : <DecideDialog {...deciding} onClose={() => setDeciding(undefined)} />}

@@ -52,7 +52,8 @@ function Following({ next }: { readonly next: PlanDowngrade }) {
     <p className="tg-sub-following">
       到期后改用“{name}”，¥{minorText(price_minor)}。
       <PlainButton
-        disabled={change.isPending}
+        kind="text"
+        isBusy={change.isPending}
         onClick={() => change.mutate({ params: { id: period_id }, body: { plan_id: 0, version_id: 0 } })}
       >
         撤回
