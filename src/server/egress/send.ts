@@ -46,6 +46,16 @@ export interface Route {
 /** Header names in lower case; a repeated header is an array. */
 export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
+/** Takes the pieces of a request's body, whose length nobody knows beforehand. */
+export interface BodyWriter {
+  /** Sends a piece. False = the socket is full: the next one comes after `onDrain`. */
+  write(piece: Uint8Array): boolean;
+  /** Calls back once when the socket has room again. */
+  onDrain(listener: () => void): void;
+  /** The body is complete. */
+  end(): void;
+}
+
 export interface EgressRequest {
   readonly method: "GET" | "POST" | "DELETE";
   /** Scheme, host and port, e.g. `https://api.openai.com`; with `wss:` the body is the first message of a WebSocket. */
@@ -55,6 +65,8 @@ export interface EgressRequest {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | undefined;
+  /** Makes the body while it is sent, in chunks (RFC 9112 7.1), instead of `body`; called once, with the head on its way. */
+  readonly writes?: (writer: BodyWriter) => void;
   /** Unit: ms; how long the response headers may take. 0 = no limit. */
   readonly headersTimeoutMs: number;
   /** Unit: ms between two chunks of the body. */

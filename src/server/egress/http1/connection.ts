@@ -12,6 +12,7 @@ import {
 } from "#server/egress/send.ts";
 import type { Connector, Line, Origin } from "./connect.ts";
 import type { ReplyHead } from "./head.ts";
+import { ChunkWriter } from "./chunk-writer.ts";
 import { ReplyReader } from "./response.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -75,6 +76,8 @@ export class Connection {
   #call: Call | undefined;
   #uses = 0;
   #isPaused = false;
+  /** The body of the call is still being made. */
+  #isWriting = false;
   /** The begin of bytes that came while it was idle. */
   #stray = "";
   /** When the current wait times out; Infinity = never. Unit: ms of performance.now(). */
@@ -182,7 +185,30 @@ export class Connection {
     const { request, head } = call;
     call.isSent = true;
     this.#write(head, request.body);
-    this.#wait(request.headersTimeoutMs);
+    if (request.writes === undefined) this.#wait(request.headersTimeoutMs);
+    else this.#stream(call, request.writes);
+  }
+
+  /** Who makes the body may take as long as he likes; the upstream has as long for a piece as between two of its own. */
+  #stream({ request }: Call, writes: NonNullable<EgressRequest["writes"]>): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    this.#isWriting = true;
+    const wait = (ms: number) => {
+      // An answer that came first has set a time of its own.
+      if (this.#call?.request === request && !this.#call.isStarted) this.#wait(ms);
+    };
+    this.#wait(0);
+    writes(
+      new ChunkWriter(socket, {
+        onFull: () => wait(request.idleTimeoutMs),
+        onDrain: () => wait(0),
+        onEnd: () => {
+          this.#isWriting = false;
+          wait(request.headersTimeoutMs);
+        },
+      }),
+    );
   }
 
   #write(head: string, body: Uint8Array | undefined): void {
@@ -268,7 +294,7 @@ export class Connection {
     // The server is about to close, or says that the connection is the wrong one.
     if (status === 408 || status === 421) return false;
     // The answer is complete before the request was written: the server does not read the rest.
-    if (this.#socket?.writableLength !== 0 || this.#socket.destroyed) return false;
+    if (this.#isWriting || this.#socket?.writableLength !== 0 || this.#socket.destroyed) return false;
     return !isOfWrongKind(request, headers);
   }
 

@@ -34,7 +34,7 @@ interface KeyedQueue {
 const known = new WeakMap<readonly string[], KeyedQueue>();
 
 /** The head of a request, to be sent as latin1. A header `host` replaces the given one. Throws: HttpError. */
-export function requestHead({ method, path, headers, body }: EgressRequest, host: string): string {
+export function requestHead({ method, path, headers, body, writes }: EgressRequest, host: string): string {
   if (!path.startsWith("/") || NO_TARGET.test(path)) throw new HttpError("a path that cannot be sent");
   let lines = known.get(headers);
   if (lines === undefined) {
@@ -42,7 +42,8 @@ export function requestHead({ method, path, headers, body }: EgressRequest, host
     known.set(headers, lines);
   }
   const length = method === "POST" || body !== undefined ? `content-length: ${body?.length ?? 0}\r\n` : "";
-  return `${method} ${path} HTTP/1.1\r\nhost: ${lines.host ?? host}\r\nconnection: keep-alive\r\n${lines.text}${length}\r\n`;
+  const framing = writes === undefined ? length : "transfer-encoding: chunked\r\n";
+  return `${method} ${path} HTTP/1.1\r\nhost: ${lines.host ?? host}\r\nconnection: keep-alive\r\n${lines.text}${framing}\r\n`;
 }
 
 function linesOf(headers: readonly string[]): KeyedQueue {
