@@ -35,7 +35,7 @@ const RELAY_LADDER = [
   ["pass-limits"],
   ["serve"],
   ["finish"],
-  ["queries", "realtime", "video", "stateful"],
+  ["queries", "realtime", "video", "stateful", "batch"],
   ["relay"],
 ];
 
@@ -51,7 +51,7 @@ const UPSTREAM_LADDER = [
   ["handlers"],
   ["call"],
   ["realtime", "video"],
-  ["stored"],
+  ["stored", "batch"],
 ];
 
 const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes-guest"], ["routes"], ["app"], ["main"]];

@@ -174,6 +174,7 @@ export const optionTable = {
     tab: "operation",
     label: "未定价模型的倍率（留空则拒绝）",
   }),
+  BatchRatio: row({ schema: amount, fallback: "0.5", tab: "operation", label: "批处理倍率" }),
   FreeAtZeroEnabled: row({
     ...off,
     tab: "operation",

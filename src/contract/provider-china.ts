@@ -122,6 +122,7 @@ export const chinaVendors: readonly Provider[] = [
     type: 17,
     slug: "ali",
     video: "dashscope",
+    batch: "/compatible-mode/v1",
     label: "阿里通义千问",
     color: "orange",
     baseUrl: "https://dashscope.aliyuncs.com",

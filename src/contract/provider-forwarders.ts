@@ -20,6 +20,7 @@ export const forwarders: readonly Provider[] = [
     type: 8,
     slug: "custom",
     video: "openai",
+    batch: "/v1",
     label: "自定义渠道",
     kind: "custom",
     color: "pink",

@@ -310,6 +310,7 @@ export const newerTypes: readonly Provider[] = [
     type: 49,
     slug: "ali-bailian",
     video: "dashscope",
+    batch: "/compatible-mode/v1",
     label: "阿里云百炼",
     color: "orange",
     baseUrl: "https://dashscope.aliyuncs.com",

@@ -280,6 +280,8 @@ export interface Provider extends Wire {
   readonly alternates?: readonly Alternate[];
   /** How it makes videos; absent = it does not. */
   readonly video?: VideoWireName;
+  /** Where it takes files and batches in OpenAI's form: the path before `/files` and `/batches`; absent = nowhere. */
+  readonly batch?: string;
   /** Absent = the balance of this type cannot be asked for. */
   readonly balance?: Balance;
 }

@@ -8,7 +8,7 @@ export const Task = z.object({
   id: z.int(),
   /** What clients know it by. */
   task_id: z.string(),
-  kind: z.enum(["video", "response"]),
+  kind: z.enum(["video", "response", "batch"]),
   user_id: z.int(),
   username: z.string(),
   model: z.string(),

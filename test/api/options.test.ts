@@ -286,6 +286,7 @@ describe("every option", () => {
     CatalogueForGuestsEnabled: "src/server/api/catalogue.test.ts",
     ModelLastDays: "src/server/api/catalogue.test.ts",
     FallbackModelRatio: fallbackModelRatio,
+    BatchRatio: "src/server/relay/batches.test.ts",
     FreeAtZeroEnabled: freeAtZeroEnabled,
     TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),
     ChatLink: inStatus("ChatLink", "chat_link", "https://example.com/chat"),

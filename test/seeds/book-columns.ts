@@ -9,7 +9,10 @@ type Columns = {
     | "invoice_profiles"
     | "plan_reminders"
     | "tasks"
-    | "stored_responses"]: {
+    | "stored_responses"
+    | "files"
+    | "file_parts"
+    | "batch_parts"]: {
     [Column in keyof Tables[Table]]: true;
   };
 };
@@ -57,6 +60,24 @@ export const bookColumns: Columns = {
   },
   plan_reminders: { period_id: true, days: true, sent_at: true },
   invoice_profiles: { user_id: true, profile_sealed: true, updated_at: true },
+  files: {
+    id: true,
+    file_id: true,
+    user_id: true,
+    payer_id: true,
+    channel_id: true,
+    key_id: true,
+    upstream_sealed: true,
+    purpose: true,
+    filename: true,
+    bytes: true,
+    endpoint: true,
+    created_at: true,
+    expires_at: true,
+    deleted_at: true,
+  },
+  file_parts: { file_id: true, part: true, model: true, lines: true, facts: true },
+  batch_parts: { task_id: true, part: true, request_id: true, sum: true, is_booked: true },
   tasks: {
     id: true,
     task_id: true,

@@ -1,7 +1,7 @@
 // Tasks of upstreams as rows, with what they hold in the ledger.
 import type { Context } from "#server/context.ts";
 import { insertTask, type TaskRow } from "#server/store/tasks.ts";
-import { TASK_SEAL } from "#server/tasks/poll.ts";
+import { TASK_SEAL } from "#server/tasks/channel.ts";
 
 const FACTS = {
   seconds: 5,

@@ -11,6 +11,7 @@ import {
   type NamedTask,
   type TaskRow,
 } from "#server/store/tasks.ts";
+import { batchFactsOf } from "#server/tasks/batch/facts.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
 import { factsOf } from "#server/tasks/end.ts";
 import { audit } from "./audit-log.ts";
@@ -64,7 +65,7 @@ function present(row: NamedTask, language: Language): Task {
     // Until it is booked it runs.
     state: isEnded || row.outcome === "" ? row.state : "in_progress",
     progress: row.progress,
-    asked: askedOf(row),
+    asked: askedOf(row, language),
     quota: isEnded && row.outcome === "charge" ? row.charge : 0,
     is_ended: isEnded,
     code: row.code,
@@ -76,7 +77,14 @@ function present(row: NamedTask, language: Language): Task {
   };
 }
 
-function askedOf(row: TaskRow): string {
+function askedOf(row: TaskRow, language: Language): string {
+  if (row.kind === "batch") {
+    const { lines, completed, failed } = batchFactsOf(row);
+    return say(
+      failed === 0 ? `${completed}/${lines} 行` : `${completed}/${lines} 行，失败 ${failed}`,
+      language,
+    );
+  }
   const { seconds, size, resolution } = factsOf(row);
   if (row.kind === "response") return "Responses";
   return [`${seconds} s`, size || resolution].filter((part) => part !== "").join(" · ");

@@ -29,6 +29,8 @@ export interface PriceRatios {
   /** Sound and pictures as output, as multiples of the same as input; absent = they cost what text costs. */
   readonly audioCompletionRatio?: string | undefined;
   readonly imageCompletionRatio?: string | undefined;
+  /** Of calls in a batch; absent = 1. */
+  readonly batchRatio?: string | undefined;
 }
 
 /** The kinds of token that have a price of their own, in the order in which a charge is explained. */
@@ -96,7 +98,8 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
     imageCompletion:
       imageCompletionRatio === undefined ? [completionRatio] : [imageRatio, imageCompletionRatio],
   };
-  const base = multiply(parseRational(ratios.modelRatio), parseRational(ratios.groupRatio));
+  const { modelRatio, groupRatio, batchRatio = "1" } = ratios;
+  const base = [groupRatio, batchRatio].map(parseRational).reduce(multiply, parseRational(modelRatio));
   const costs = eachKind((kind) => factors[kind].map(parseRational).reduce(multiply, base));
   const over = KINDS.reduce((common, kind) => leastMultiple(common, costs[kind].d), 1n);
   const weights = { ...eachKind((kind) => (costs[kind].n * over) / costs[kind].d), over };
@@ -113,10 +116,12 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
   };
 }
 
-function wordsOf({ modelRatio, completionRatio, groupRatio }: PriceRatios): Price["words"] {
+function wordsOf({ modelRatio, completionRatio, groupRatio, batchRatio }: PriceRatios): Price["words"] {
   const ratios = `模型倍率 ${shown(modelRatio)}，补全倍率 ${shown(completionRatio)}`;
-  const group = `分组倍率 ${shown(groupRatio)}`;
-  const factors = ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)} = `;
+  const own = `分组倍率 ${shown(groupRatio)}`;
+  const group = batchRatio === undefined ? own : `${own}，批处理倍率 ${shown(batchRatio)}`;
+  const times = batchRatio === undefined ? "" : ` × ${exactRatio(batchRatio)}`;
+  const factors = ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)}${times} = `;
   const plainEnd = ` × ${exactRatio(completionRatio)})${factors}`;
   return { ratios, group, factors, plainBegin: `${ratios}，${group}；(`, plainEnd };
 }
@@ -133,6 +138,14 @@ function leastMultiple(a: bigint, b: bigint): bigint {
 
 function exactRatio(ratio: string): string {
   return exactText(parseRational(ratio));
+}
+
+/** What a price was made of. */
+export function ratiosOf(price: Price): PriceRatios {
+  const { model, modelRatio, completionRatio, cacheRatio, groupRatio, cacheWriteRatio } = price;
+  const { audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio } = price;
+  const more = { cacheWriteRatio, audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio };
+  return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more };
 }
 
 /** The price that holds for a request with so much input: a long one may have another (requirements T22.2). */

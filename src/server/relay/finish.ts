@@ -119,3 +119,37 @@ function tell(
     firstByteMs: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
   });
 }
+
+/** Ends a call that begins work in the background: one line for the operator, and of one that failed an entry in the log. */
+export function endSubmission(
+  { ctx, errorLog }: Pick<Services, "ctx" | "errorLog">,
+  state: RequestState,
+  {
+    endpoint,
+    model,
+    fault,
+  }: { readonly endpoint: string; readonly model: string; readonly fault: RelayFault | undefined },
+): void {
+  const { caller } = state;
+  const status = fault?.status ?? 200;
+  if (fault?.code === "internal_error") ctx.events.backgroundFailed({ task: "relay", error: fault.detail });
+  ctx.events.relayDone({
+    requestId: state.requestId,
+    endpoint,
+    model,
+    userId: caller?.userId ?? 0,
+    tokenId: caller?.tokenId ?? 0,
+    channelId: state.channel?.id ?? 0,
+    status,
+    fault: faultLabel(fault),
+    isStream: false,
+    attempts: state.attempts,
+    promptTokens: 0,
+    completionTokens: 0,
+    chargedQuota: 0,
+    elapsedMs: ctx.clock.now() - state.startedMs,
+    firstByteMs: 0,
+  });
+  if (fault !== undefined && caller !== undefined)
+    errorLog.note({ ...state, caller, fault, model, isStream: false, status });
+}

@@ -153,6 +153,8 @@ async function answerHere(
     await (await import("./video/video.ts")).answerVideo({ services, req, response, asked, route });
   else if (route.kind === "stored")
     await (await import("./stateful/answer.ts")).answerStored({ services, req, response, asked, route });
+  else if (route.kind === "batch")
+    await (await import("./batch/answer.ts")).answerBatchCall({ services, req, response, asked, route });
   else if (route.kind === "unknown") response.sendUnknownPath(asked.path);
   else if (route.kind === "upgrade") response.sendUpgradeRequired(localErrors.upgradeRequired());
   else await inform(services, req, response, { route, asked });

@@ -9,7 +9,7 @@ export interface TasksTable {
   task_id: string;
   /** Of its reservation, and of its entry in the ledger. */
   request_id: string;
-  kind: "video" | "response";
+  kind: "video" | "response" | "batch";
   /** The person. */
   user_id: number;
   /** The account that pays. */
@@ -63,7 +63,56 @@ export interface StoredResponsesTable {
   expires_at: number;
 }
 
+/** A file of a client that an upstream keeps: of requests, or of their answers. Nothing of what stands in it. */
+export interface FilesTable {
+  id: Generated<number>;
+  /** What its client knows it by. */
+  file_id: string;
+  user_id: number;
+  payer_id: number;
+  channel_id: number;
+  key_id: number;
+  /** Sealed: the upstream's id. */
+  upstream_sealed: string;
+  purpose: "batch" | "batch_output";
+  filename: string;
+  /** 0 = not known. */
+  bytes: number;
+  /** The path that all its lines ask for; "" of answers. */
+  endpoint: string;
+  created_at: number;
+  expires_at: number;
+  deleted_at: number;
+}
+
+/** Up to a thousand lines of a file that name one model. */
+export interface FilePartsTable {
+  /** Of the row in `files`. */
+  file_id: number;
+  part: number;
+  model: string;
+  lines: number;
+  /** JSON: of each line what is counted (`LineFacts`). */
+  facts: string;
+}
+
+/** What is set aside, and booked, for a part of a file in a batch. */
+export interface BatchPartsTable {
+  /** Of the row in `tasks`. */
+  task_id: number;
+  part: number;
+  /** Of its reservation, and of its entry in the ledger. */
+  request_id: string;
+  /** JSON: what its lines come to (`PartSum`), decided with the outcome of the task; "" = nothing is decided, or nothing is charged. */
+  sum: string;
+  /** 1 = the ledger has it. */
+  is_booked: number;
+}
+
 export interface TaskTables {
   tasks: TasksTable;
   stored_responses: StoredResponsesTable;
+  files: FilesTable;
+  file_parts: FilePartsTable;
+  batch_parts: BatchPartsTable;
 }

@@ -151,16 +151,20 @@ export function hideTask(db: Db, id: number, now: number): Promise<boolean> {
   );
 }
 
-/** Forgets those that ended before a moment; what they cost stands in the ledger. Returns how many. */
+/** Forgets those that ended before a moment, with their parts; what they cost stands in the ledger. Returns how many. */
 export async function deleteEndedTasks(db: Db, before: number, limit: number): Promise<number> {
-  const old = db
+  const old = await db
     .selectFrom("tasks")
     .select("id")
     .where("is_booked", "=", 1)
     .where("ended_at", "<", before)
-    .limit(limit);
-  const { numDeletedRows } = await db.deleteFrom("tasks").where("id", "in", old).executeTakeFirst();
-  return Number(numDeletedRows);
+    .limit(limit)
+    .execute();
+  const ids = old.map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await db.deleteFrom("batch_parts").where("task_id", "in", ids).execute();
+  await db.deleteFrom("tasks").where("id", "in", ids).execute();
+  return ids.length;
 }
 
 /** Whether nothing changes any more, money included. */

@@ -1,7 +1,8 @@
 // A task before anything was sent for it: its row, and what becomes of it when no channel takes it.
 import { deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
+import type { BatchFacts } from "./batch/facts.ts";
 import type { TaskTools } from "./channel.ts";
-import { failTask } from "./end.ts";
+import { bookTask, failTask } from "./end.ts";
 import type { TaskFacts } from "./facts.ts";
 
 /** When nobody knows whether the upstream has it, it is given up after this. */
@@ -13,7 +14,7 @@ type Submitted = Pick<TaskRow, "task_id" | "request_id" | "kind" | "wire" | "mod
 export async function beginTask(
   ctx: Pick<TaskTools, "db" | "clock">,
   caller: { readonly userId: number; readonly payerId: number; readonly tokenId: number },
-  { facts, model, ...submitted }: Submitted & { readonly facts: TaskFacts },
+  { facts, model, ...submitted }: Submitted & { readonly facts: TaskFacts | BatchFacts },
 ): Promise<TaskRow> {
   const now = ctx.clock.seconds();
   const row = {
@@ -52,6 +53,7 @@ export async function giveUpTask(ctx: TaskTools, row: TaskRow, isSent: boolean):
     await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
     return;
   }
-  await ctx.ledger.release(row.request_id);
+  // Nothing was decided: what is set aside is returned.
+  await bookTask(ctx, row);
   await deleteTask(ctx.db, row.id);
 }

@@ -5,16 +5,20 @@ import type { TaskRow } from "#server/store/tasks.ts";
 import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
-import { channelOfTask, type TaskTools } from "./channel.ts";
+import { cancelBatch } from "./batch/hear.ts";
+import { channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
 import { failTask } from "./end.ts";
-import { hearOfTask, TASK_SEAL } from "./poll.ts";
+import { hearOfTask } from "./poll.ts";
 
 const CANCELLED = { state: "cancelled", code: "cancelled", message: "任务已取消，未收费" } as const;
 
-/** Whether it was cancelled; false = its upstream goes on with it. `isForced` = it ends for its owner all the same. */
+/**
+ * Whether it was cancelled; false = its upstream goes on with it. `isForced` = it ends for its owner all the same. A batch ends by itself
+ * when its upstream has stopped: what it has answered by then is paid.
+ */
 export async function cancelTask(tools: TaskTools, row: TaskRow, isForced = false): Promise<boolean> {
   const isCancelled = await cancelUpstream(tools, row);
-  if (!isCancelled && !isForced) return false;
+  if (!isForced && (row.kind === "batch" || !isCancelled)) return isCancelled;
   await failTask(tools, row, CANCELLED);
   return true;
 }
@@ -24,6 +28,7 @@ async function cancelUpstream(tools: TaskTools, row: TaskRow): Promise<boolean> 
   const { egress, credentials, clock, secrets } = tools;
   const channel = await channelOfTask(tools, row);
   if (channel === undefined || channel === "gone") return false;
+  if (row.kind === "batch") return cancelBatch(tools, row, channel);
   const id = secrets.open(row.upstream_sealed, TASK_SEAL);
   const cancel =
     row.kind === "response"

@@ -9,6 +9,9 @@ import { findChannel } from "#server/store/channels.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
 import type { Tools } from "#server/tools.ts";
 
+/** What a task's upstream id, and the place of its result, are sealed under. */
+export const TASK_SEAL = "tasks";
+
 export type TaskTools = Pick<
   Tools,
   "db" | "secrets" | "ledger" | "egress" | "credentials" | "clock" | "options" | "events" | "stopping"

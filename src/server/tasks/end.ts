@@ -1,6 +1,7 @@
 // How a task ends: what becomes of its money is decided once, in its row, and then booked. Whoever finds it decided and not booked books
 // it, again if need be: the ledger takes each request id once (requirements C52).
 import { changeOpenTask, markTaskBooked, type TaskRow } from "#server/store/tasks.ts";
+import { bookBatch } from "./batch/book.ts";
 import type { TaskTools } from "./channel.ts";
 import { type Made, type TaskFacts, taskCharge } from "./facts.ts";
 
@@ -54,6 +55,7 @@ export async function completeTask(
 
 /** Books what was decided. Throws: when the ledger cannot take it now; it is tried again. */
 export async function bookTask(tools: TaskTools, row: TaskRow): Promise<void> {
+  if (row.kind === "batch") return bookBatch(tools, row);
   const { db, ledger } = tools;
   await ledger.resume(row.request_id);
   if (row.outcome === "charge") await settle(tools, row);

@@ -1,6 +1,7 @@
 // Looks after tasks that are under way: asks their upstreams, ends those that are done, failed or late, and books what was decided.
 // Any number of processes may do it at once: each task is one's turn at a time, and its end is decided once (requirements C52, C54).
 import type { VideoWireName } from "#contract/video.ts";
+import { deleteExpiredFiles } from "#server/store/batch-files.ts";
 import { deleteExpiredResponses } from "#server/store/stored-responses.ts";
 import {
   changeOpenTask,
@@ -14,11 +15,9 @@ import { polledResponse, storedRequest } from "#server/upstream/stored/requests.
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { Polled } from "#server/upstream/video/wire.ts";
-import { channelOfTask, type TaskTools } from "./channel.ts";
+import { askBatch, type BatchWord } from "./batch/hear.ts";
+import { channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
 import { bookTask, completeTask, failTask } from "./end.ts";
-
-/** What a task's upstream id, and the place of its result, are sealed under. */
-export const TASK_SEAL = "tasks";
 
 const AT_ONCE = 100;
 /** Of them so many are asked about at the same time. */
@@ -29,6 +28,9 @@ const LONGEST_SEC = 30;
 /** So often in a row an upstream may say that it does not know a task. */
 const MOST_MISSES = 3;
 const FORGOTTEN_AT_ONCE = 5_000;
+const FILES_AT_ONCE = 1_000;
+/** A batch may take as long, and its lines are those of a file that has expired meanwhile. */
+export const BATCH_SEC = 7 * 86_400;
 const RETENTION_SEC = 30 * 86_400;
 
 /** Between the `polls`th question and the next. Unit: seconds. */
@@ -57,10 +59,12 @@ export async function pollTasks(tools: TaskTools): Promise<number> {
 export async function forgetTasks({ db, clock }: Pick<TaskTools, "db" | "clock">): Promise<number> {
   const now = clock.seconds();
   await deleteExpiredResponses(db, now, FORGOTTEN_AT_ONCE);
+  await deleteExpiredFiles(db, now - BATCH_SEC, FILES_AT_ONCE);
   return deleteEndedTasks(db, now - RETENTION_SEC, FORGOTTEN_AT_ONCE);
 }
 
-async function lookAfter(tools: TaskTools, row: TaskRow): Promise<void> {
+/** Looks after a task now, unless it is another's turn. */
+export async function lookAfter(tools: TaskTools, row: TaskRow): Promise<void> {
   const now = tools.clock.seconds();
   if (!(await claimTask(tools.db, row, Math.ceil(now + pollDelay(row.polls))))) return;
   if (row.outcome !== "") await bookTask(tools, row);
@@ -79,6 +83,13 @@ async function ask(tools: TaskTools, row: TaskRow): Promise<void> {
   if (channel === "gone") {
     const message = "处理该任务的渠道或密钥已被删除，未收费";
     return failTask(tools, row, { state: "failed", code: "channel_gone", message });
+  }
+  if (row.kind === "batch") {
+    return hearOfBatch(
+      tools,
+      row,
+      channel === undefined ? { kind: "open" } : await askBatch(tools, row, channel),
+    );
   }
   const polled =
     channel === undefined ? { state: "unknown" as const } : await questionOf(tools, row, channel);
@@ -102,6 +113,19 @@ async function questionOf(
   if (answer.kind === "failed") return unheard(answer.fault);
   // A refusal with status 200 says nothing of the task.
   return wire.refusal?.(answer.body) === undefined ? wire.polled(answer.body) : { state: "unknown" };
+}
+
+async function hearOfBatch(tools: TaskTools, row: TaskRow, word: BatchWord): Promise<void> {
+  switch (word.kind) {
+    case "missing":
+      return missed(tools, row);
+    case "unpaid":
+      return failTask(tools, row, word.end);
+    case "decided":
+      return bookTask(tools, word.row);
+    default:
+      return endLate(tools, row);
+  }
 }
 
 function unheard({ upstreamStatus }: RelayFault): Polled | "missing" {

@@ -32,6 +32,7 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   ImageCompletionRatio: "ratio",
   GroupRatio: "ratio",
   FallbackModelRatio: "number",
+  BatchRatio: "number",
   UserUsableGroups: "json",
   PriceCurrency: "currency",
   ModelLastDays: "json",

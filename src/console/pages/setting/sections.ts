@@ -277,6 +277,7 @@ const operation: readonly Section[] = [
     fields: fields({
       ModelRatio: "模型 → 输入价格的倍率。",
       FallbackModelRatio: "表里没有的模型按此倍率计费；留空则拒绝调用，不会误收费用。",
+      BatchRatio: "批处理（/v1/batches）的每一行按普通价格乘以此倍率计费，默认 0.5；0 表示免费。",
       FreeAtZeroEnabled: "免费指倍率为 0：不扣费，照常计入日志与频率限制；关闭时余额须大于零。",
     }),
   },

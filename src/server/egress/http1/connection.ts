@@ -10,9 +10,9 @@ import {
   type ReplyHeaders,
   type Sink,
 } from "#server/egress/send.ts";
+import { ChunkWriter } from "./chunk-writer.ts";
 import type { Connector, Line, Origin } from "./connect.ts";
 import type { ReplyHead } from "./head.ts";
-import { ChunkWriter } from "./chunk-writer.ts";
 import { ReplyReader } from "./response.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;

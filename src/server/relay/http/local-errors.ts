@@ -143,6 +143,38 @@ export const localErrors = {
     localFault(409, "task_not_cancellable", "该任务已经结束，或上游不支持取消", {
       type: "invalid_request_error",
     }),
+  fileUnknown: (id: string) =>
+    localFault(404, "file_not_found", `文件 ${id.slice(0, 80)} 不存在`, { type: "invalid_request_error" }),
+  fileGone: () => localFault(410, "file_gone", "文件已过期，或已被上游删除"),
+  /** The channel, or its key, is no more: nobody else has the file. */
+  fileLost: (id: string) =>
+    localFault(
+      410,
+      "file_channel_gone",
+      `保存文件 ${id.slice(0, 80)} 的渠道或密钥已被删除或不再提供，请重新上传`,
+      { type: "invalid_request_error" },
+    ),
+  purposeRefused: (purpose: string) =>
+    localFault(
+      400,
+      "purpose_not_supported",
+      `不支持 purpose 为 ${purpose.slice(0, 40) || "空"} 的文件，只支持 batch`,
+      { type: "invalid_request_error", param: "purpose" },
+    ),
+  /** A file in which something is wrong; `line` from 1. */
+  lineInvalid: (line: number, what: string) => invalid(`第 ${line} 行：${what}`, "file"),
+  fileEmpty: () => invalid("文件中没有请求", "file"),
+  fileTooLarge: (megabytes: number) =>
+    localFault(413, "file_too_large", `文件过大，最大为 ${megabytes} MB`, { param: "file" }),
+  batchUnserved: (model: string) =>
+    localFault(400, "batch_not_supported", `模型 ${model.slice(0, 80)} 没有支持批处理的渠道`, {
+      type: "invalid_request_error",
+      param: "model",
+    }),
+  batchUnknown: (id: string) =>
+    localFault(404, "batch_not_found", `批处理 ${id.slice(0, 80)} 不存在`, {
+      type: "invalid_request_error",
+    }),
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),

@@ -60,8 +60,18 @@ export interface StoredRoute {
   readonly id: string;
 }
 
+/** Files of batches, and batches (vendors/batch-openai). */
+export interface BatchRoute {
+  readonly kind: "batch";
+  readonly of: "files" | "batches";
+  readonly verb: "create" | "list" | "get" | "content" | "cancel" | "delete";
+  /** "" = none is named. */
+  readonly id: string;
+}
+
 export type Route =
   | RelayRoute
+  | BatchRoute
   | StoredRoute
   | VideoRoute
   | TaskRoute
@@ -113,7 +123,7 @@ export const REALTIME = "/v1/realtime";
 
 /** Source: requirements W8.1, T3.1; of Responses all that needs state at an upstream (vendors/responses-stored). */
 const ABSENT =
-  /^\/v1\/(responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
+  /^\/v1\/(responses\/.+|(fine_tuning|fine-tunes|assistants|threads|vector_stores|uploads|conversations)(\/.*)?)$/;
 /** Source: vendors/gemini-clients. SDKs send v1beta, or v1 or v1alpha when configured. */
 const GEMINI =
   /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
@@ -168,6 +178,28 @@ const STORED_VERBS: ReadonlyMap<string, StoredRoute["verb"]> = new Map([
   ["DELETE ", "delete"],
 ]);
 
+const BATCH = /^\/v1\/(files|batches)(?:\/([^/]+)(?:\/(content|cancel))?)?$/;
+const BATCH_VERBS: ReadonlyMap<string, BatchRoute["verb"]> = new Map([
+  ["POST files", "create"],
+  ["GET files", "list"],
+  ["GET files/", "get"],
+  ["GET files/content", "content"],
+  ["DELETE files/", "delete"],
+  ["POST batches", "create"],
+  ["GET batches", "list"],
+  ["GET batches/", "get"],
+  ["POST batches/cancel", "cancel"],
+]);
+
+/** undefined = there is no such call. */
+function batchRoute(method: string, path: string): BatchRoute | undefined {
+  const [, of, id, part = ""] = BATCH.exec(path) ?? [];
+  if (of !== "files" && of !== "batches") return undefined;
+  const called = method === "HEAD" ? "GET" : method;
+  const verb = BATCH_VERBS.get(`${called} ${of}${id === undefined ? "" : `/${part}`}`);
+  return verb && { kind: "batch", of, verb, id: decode(id ?? "") };
+}
+
 /** The route of a path. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
   const plain = plainPath(path);
@@ -176,6 +208,7 @@ export function findRoute(method: string, path: string): Route {
     return videoRoute(method, plain) ?? { kind: "unknown" };
   if (served === undefined && plain.startsWith("/v1/responses/"))
     return storedRoute(method, plain) ?? { kind: "absent" };
+  if (served === undefined && BATCH.test(plain)) return batchRoute(method, plain) ?? { kind: "unknown" };
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
 }
 

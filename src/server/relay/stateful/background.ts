@@ -2,7 +2,7 @@
 // look), booked once by the usage that the upstream reports; also after this process is gone (requirements C62).
 import { keepsResponses } from "#contract/provider.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import type { Price, PriceRatios } from "#server/money/price.ts";
+import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
@@ -19,8 +19,9 @@ import type { Services } from "#server/relay/services.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
 import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
+import { TASK_SEAL } from "#server/tasks/channel.ts";
 import type { TaskFacts } from "#server/tasks/facts.ts";
-import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
+import { pollDelay } from "#server/tasks/poll.ts";
 import { priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
 import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
@@ -124,14 +125,6 @@ function factsOf(price: Price, { caller, incoming }: Asked): TaskFacts {
     group: caller.group,
     isGroupNamed: caller.isGroupNamed,
   };
-}
-
-/** What a price was made of. */
-function ratiosOf(price: Price): PriceRatios {
-  const { model, modelRatio, completionRatio, cacheRatio, groupRatio, cacheWriteRatio } = price;
-  const { audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio } = price;
-  const more = { cacheWriteRatio, audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio };
-  return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more };
 }
 
 interface Ready extends Asked {

@@ -20,8 +20,9 @@ import type { Services } from "#server/relay/services.ts";
 import { randomHex } from "#server/secrets.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
 import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
+import { TASK_SEAL } from "#server/tasks/channel.ts";
 import { type TaskFacts, taskEstimate } from "#server/tasks/facts.ts";
-import { pollDelay, TASK_SEAL } from "#server/tasks/poll.ts";
+import { pollDelay } from "#server/tasks/poll.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import {
   type RelayFault,

@@ -2,9 +2,10 @@
 // not there. Loaded when it is first asked for.
 
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { faultOf } from "#server/relay/finish.ts";
+import { endSubmission, faultOf } from "#server/relay/finish.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
 import type { RelayRequest } from "#server/relay/http/exchange.ts";
+import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { type Asked, addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
 import { faultLabel } from "#server/relay/routing/failed-calls.ts";
@@ -13,7 +14,6 @@ import type { Services } from "#server/relay/services.ts";
 import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
-import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { sendContent } from "./content.ts";
 import { videoObject } from "./object.ts";
@@ -79,33 +79,12 @@ async function cancelled(call: Call, row: TaskRow): Promise<JsonRecord> {
   return videoObject(after ?? row);
 }
 
-const USUAL_LIMIT = 20;
-const MOST_LIMIT = 100;
-
 async function list(call: Call, caller: Caller): Promise<JsonRecord> {
-  const query = new URL(call.req.url ?? "", "http://localhost").searchParams;
-  const limit = Number(query.get("limit") ?? USUAL_LIMIT);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LIMIT)
-    throw new LocalError(localErrors.fieldInvalid("limit"));
-  const order = query.get("order") ?? "desc";
-  if (order !== "asc" && order !== "desc") throw new LocalError(localErrors.fieldInvalid("order"));
-  const cursor = query.get("after") ?? "";
+  const { after: cursor, limit, isAscending } = listAsked(call.req, { usual: 20, most: 100 });
   const after = cursor === "" ? undefined : (await ownTask(call, caller, cursor)).id;
-  const isAscending = order === "asc";
-  const rows = await listTasksOf(call.services.ctx.db, caller, {
-    kind: "video",
-    after,
-    limit: limit + 1,
-    isAscending,
-  });
-  const data = rows.slice(0, limit);
-  return {
-    object: "list",
-    data: data.map(videoObject),
-    first_id: data[0]?.task_id ?? null,
-    last_id: data.at(-1)?.task_id ?? null,
-    has_more: rows.length > limit,
-  };
+  const asked = { kind: "video", after, limit: limit + 1, isAscending } as const;
+  const rows = await listTasksOf(call.services.ctx.db, caller, asked);
+  return listAnswer(rows, limit, { object: videoObject, id: ({ task_id }) => task_id });
 }
 
 async function submit(call: Call): Promise<void> {
@@ -135,50 +114,15 @@ async function submit(call: Call): Promise<void> {
       cancellation: new Cancellation(),
     });
     response.sendJson(200, videoObject(row));
-    tell(services, state, { model, status: 200, fault: undefined });
+    endSubmission(services, state, { endpoint: "videos", model, fault: undefined });
   } catch (error) {
     const fault = faultOf(error);
     state.undo();
     response.sendFault(fault);
-    tell(services, state, { model, status: fault.status, fault });
-    if (state.caller !== undefined)
-      services.errorLog.note({
-        ...state,
-        caller: state.caller,
-        fault,
-        model,
-        isStream: false,
-        status: fault.status,
-      });
+    endSubmission(services, state, { endpoint: "videos", model, fault });
   } finally {
     state.freeSlot();
     state.entry?.leave(0);
     state.run?.end(0);
   }
-}
-
-/** One line for the operator. */
-function tell(
-  { ctx }: Services,
-  state: Submission,
-  { model, status, fault }: { model: string; status: number; fault: RelayFault | undefined },
-): void {
-  if (fault?.code === "internal_error") ctx.events.backgroundFailed({ task: "relay", error: fault.detail });
-  ctx.events.relayDone({
-    requestId: state.requestId,
-    endpoint: "videos",
-    model,
-    userId: state.caller?.userId ?? 0,
-    tokenId: state.caller?.tokenId ?? 0,
-    channelId: state.channel?.id ?? 0,
-    status,
-    fault: faultLabel(fault),
-    isStream: false,
-    attempts: state.attempts,
-    promptTokens: 0,
-    completionTokens: 0,
-    chargedQuota: 0,
-    elapsedMs: ctx.clock.now() - state.startedMs,
-    firstByteMs: 0,
-  });
 }

@@ -46,6 +46,7 @@ import { grantedSet } from "./0052-granted-set.ts";
 import { planRenewals } from "./0066-plan-renewals.ts";
 import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
+import { batches } from "./0059-batches.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -96,4 +97,5 @@ export const MIGRATIONS: readonly Migration[] = [
   paymentDays,
   planRenewals,
   commissionDebt,
+  batches,
 ];

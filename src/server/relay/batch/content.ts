@@ -1,0 +1,46 @@
+// Hands the bytes of a file out: from the upstream that has it, through us, as fast as the client reads.
+import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { Services } from "#server/relay/services.ts";
+import type { FileRow } from "#server/store/batch-files.ts";
+import { channelOfTask, TASK_SEAL } from "#server/tasks/channel.ts";
+import { BrokenFile, openFile } from "#server/upstream/batch/transfer.ts";
+import { batchRequest, fileTail } from "#server/upstream/batch/wire.ts";
+
+/** Throws: LocalError, before anything was sent. */
+export async function sendFile(
+  { ctx, upstream }: Services,
+  response: ClientResponse,
+  row: FileRow,
+): Promise<void> {
+  const channel = await channelOfTask(ctx, row);
+  if (channel === undefined)
+    throw new LocalError(localErrors.ledgerUnavailable("the channel cannot be read"));
+  if (channel === "gone") throw new LocalError(localErrors.fileLost(row.file_id));
+  const id = ctx.secrets.open(row.upstream_sealed, TASK_SEAL);
+  const { path } = batchRequest(channel, "GET", `${fileTail(id)}/content`);
+  const file = await openFile(upstream, channel, path);
+  if (file.kind === "fault")
+    throw new LocalError(file.upstreamStatus === 404 ? localErrors.fileGone() : file);
+  response.gone.watch(() => file.bytes.destroy());
+  const length = file.headers["content-length"];
+  const sized = typeof length === "string" ? ["content-length", length] : [];
+  response.openBody(200, ["content-type", "application/octet-stream", ...sized]);
+  try {
+    for await (const bytes of file.bytes as AsyncIterable<Buffer>)
+      if (!response.write(bytes)) await drained(response);
+    response.closeStream(new Uint8Array());
+  } catch (error) {
+    // What has begun is cut, so that nobody takes it for complete.
+    if (!(error instanceof BrokenFile) && !response.gone.isCancelled) throw error;
+    response.hangUp();
+  }
+}
+
+/** Resolves when the client has read what was written, or is gone. */
+function drained(response: ClientResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.onDrain(resolve);
+    response.onOver(resolve);
+  });
+}

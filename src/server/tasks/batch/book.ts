@@ -1,0 +1,54 @@
+// Books what was decided of a batch, part by part: who is killed in between goes on with the parts that are left, and the ledger takes each
+// of them once (requirements C58). One entry for a part of up to a thousand lines, and one in the log that explains it: an entry of each line
+// would be fifty thousand rows of a batch, and one of the whole batch could not be checked against the entries of the ledger.
+import { type BatchPart, listOpenParts, markPartBooked } from "#server/store/batch-files.ts";
+import { markTaskBooked, type TaskRow } from "#server/store/tasks.ts";
+import type { TaskTools } from "#server/tasks/channel.ts";
+import { batchFactsOf, explainPart, type PartSum, priceOf } from "./facts.ts";
+
+/** Throws: when the ledger cannot take it now; it is tried again. */
+export async function bookBatch(tools: TaskTools, row: TaskRow): Promise<void> {
+  const { db, ledger } = tools;
+  for (const part of await listOpenParts(db, row.id)) {
+    await ledger.resume(part.request_id);
+    if (row.outcome === "charge" && part.sum !== "") await settlePart(tools, row, part);
+    else await ledger.release(part.request_id);
+    await markPartBooked(db, part);
+  }
+  await markTaskBooked(db, row.id);
+}
+
+async function settlePart(
+  { ledger, options, events }: TaskTools,
+  row: TaskRow,
+  { request_id: requestId, sum: text }: BatchPart,
+): Promise<void> {
+  // What decideBatch wrote.
+  const sum = JSON.parse(text) as PartSum;
+  const { prices, group, isGroupNamed } = batchFactsOf(row);
+  const stored = prices[sum.model];
+  if (stored === undefined) throw new Error(`no price of ${sum.model} was noted`);
+  const { usage, content } = explainPart(sum, priceOf(stored));
+  const { payer_id: userId, token_id: tokenId, channel_id: channelId, key_id: keyId } = row;
+  const log = {
+    content: isGroupNamed ? `${content}（分组 ${group}）` : content,
+    model_name: sum.model,
+    elapsed_time: (row.ended_at - row.created_at) * 1_000,
+    first_byte_time: 0,
+    is_stream: 0,
+    estimated: sum.untold > 0 ? 1 : 0,
+    trail: "",
+  };
+  const booking = await ledger.settle({
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    keyId,
+    charge: BigInt(sum.charge),
+    usage,
+    log: options.get("LogConsumeEnabled") ? log : null,
+  });
+  const quota = Number(booking.shortfall);
+  if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
+}
