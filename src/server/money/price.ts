@@ -119,7 +119,8 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
 function wordsOf({ modelRatio, completionRatio, groupRatio, batchRatio }: PriceRatios): Price["words"] {
   const ratios = `模型倍率 ${shown(modelRatio)}，补全倍率 ${shown(completionRatio)}`;
   const own = `分组倍率 ${shown(groupRatio)}`;
-  const group = batchRatio === undefined ? own : `${own}，批处理倍率 ${shown(batchRatio)}`;
+  const batch = batchRatio === undefined ? [] : [`批处理倍率 ${shown(batchRatio)}`];
+  const group = [own, ...batch].join("，");
   const times = batchRatio === undefined ? "" : ` × ${exactRatio(batchRatio)}`;
   const factors = ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)}${times} = `;
   const plainEnd = ` × ${exactRatio(completionRatio)})${factors}`;

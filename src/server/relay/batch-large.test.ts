@@ -17,6 +17,7 @@ function sendLarge(
     const before = process.memoryUsage().rss;
     let mostBytes = 0;
     let bytes = 0;
+    let isAnswered = false;
     const req = request(
       url,
       {
@@ -27,11 +28,14 @@ function sendLarge(
         },
       },
       (res) => {
+        isAnswered = true;
         res.resume().on("end", () => resolve({ status: res.statusCode ?? 0, mostBytes, bytes }));
       },
     );
     // A refusal may come before all was sent.
-    req.on("error", (error) => (req.res === undefined ? reject(error) : undefined));
+    req.on("error", (error) => {
+      if (!isAnswered) reject(error);
+    });
     req.write(`--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n`);
     req.write(`--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="f.jsonl"\r\n\r\n`);
     const text = "x".repeat(

@@ -23,6 +23,12 @@ const STATES: Readonly<Record<TaskState, { readonly label: string; readonly tone
   cancelled: { label: "已取消", tone: "idle" },
 };
 
+const KINDS: Readonly<Record<Task["kind"], string>> = {
+  video: "视频",
+  response: "Responses",
+  batch: "批处理",
+};
+
 function State({ row }: CellProps<Task>) {
   const { label, tone } = STATES[row.state];
   const isRunning = row.state === "in_progress" && row.progress > 0;
@@ -44,6 +50,7 @@ function cardTitle({ model, message }: Task) {
 const OWN: readonly Column<Task>[] = [
   { key: "id", title: "ID", shows: "number", isNumber: true, width: 56 },
   { key: "model", title: "模型", shows: "text", isInHead: true, width: 130, isGrowing: true },
+  { key: "kind", title: "类型", width: 92, cell: ({ row }) => KINDS[row.kind] },
   { key: "state", title: "状态", isInHead: true, width: 126, cell: State },
   { key: "message", title: "说明", shows: "text", none: "—", width: 170 },
   { key: "asked", title: "规格", shows: "text", width: 128 },
@@ -69,14 +76,20 @@ function load(isAdmin: boolean, open: boolean) {
 
 /** The cancelling of a row; whoever may write channels ends it though its upstream goes on. */
 function useCancel(isAdmin: boolean): (row: Task) => void {
-  const done = {
-    invalidates: [taskApi.list, taskApi.listSelf],
-    onSuccess: () => toast.success("任务已取消！"),
+  const shown = { invalidates: [taskApi.list, taskApi.listSelf] };
+  const cancel = useCall(taskApi.cancel, shown);
+  const cancelSelf = useCall(taskApi.cancelSelf, shown);
+  return ({ id, kind }) => {
+    // A batch ends when its upstream has stopped.
+    const isAsked = kind === "batch" && !isAdmin;
+    const onSuccess = () => toast.success(isAsked ? "已请求取消！" : "任务已取消！");
+    (isAdmin ? cancel : cancelSelf).mutate({ params: { id } }, { onSuccess });
   };
-  const cancel = useCall(taskApi.cancel, done);
-  const cancelSelf = useCall(taskApi.cancelSelf, done);
-  return ({ id }) => (isAdmin ? cancel : cancelSelf).mutate({ params: { id } });
 }
+
+const FORCED = "任务立即结束，预扣的额度全额退回；上游若不接受取消，已产生的费用由渠道承担。";
+const QUESTION = "上游接受取消时，预扣的额度全额退回；否则任务继续。";
+const BATCH_QUESTION = "上游停止后结束：已完成的行照常收费，其余预扣的额度退回。";
 
 export function TaskListPage() {
   const isAdmin = useMay("log.read");
@@ -92,9 +105,7 @@ export function TaskListPage() {
       isDanger: true,
       isDisabled: row.is_ended || (isAdmin && !mayEnd),
       confirmText: "确认取消",
-      question: isAdmin
-        ? "任务立即结束，预扣的额度全额退回；上游若不接受取消，已产生的费用由渠道承担。"
-        : "上游接受取消时，预扣的额度全额退回；否则任务继续。",
+      question: isAdmin ? FORCED : row.kind === "batch" ? BATCH_QUESTION : QUESTION,
       onClick: () => cancel(row),
     },
   ];
@@ -112,7 +123,7 @@ export function TaskListPage() {
   return (
     <Page
       title="任务"
-      lead="视频等由上游在后台完成的工作：提交时预扣，完成后结算一次，失败不收费。结束的任务保留 30 天。"
+      lead="视频、批处理等由上游在后台完成的工作：提交时预扣，完成后结算一次，失败不收费。结束的任务保留 30 天。"
     >
       <ResourceTable<Task>
         name="task"
@@ -126,10 +137,14 @@ export function TaskListPage() {
         cardState={(row) => <State row={row} />}
         cardFacts={
           isAdmin
-            ? ["username", "channel_name", "asked", "quota", "created_at"]
-            : ["asked", "quota", "created_at"]
+            ? ["username", "channel_name", "kind", "asked", "quota", "created_at"]
+            : ["kind", "asked", "quota", "created_at"]
         }
-        empty={{ text: isOpen ? "没有进行中的任务。" : "还没有任务。通过 /v1/videos 提交的视频会列在这里。" }}
+        empty={{
+          text: isOpen
+            ? "没有进行中的任务。"
+            : "还没有任务。通过 /v1/videos、/v1/batches 提交的任务会列在这里。",
+        }}
       />
     </Page>
   );

@@ -158,7 +158,7 @@ export const localErrors = {
     localFault(
       400,
       "purpose_not_supported",
-      `不支持 purpose 为 ${purpose.slice(0, 40) || "空"} 的文件，只支持 batch`,
+      `不支持 purpose“${purpose.slice(0, 40)}”，只支持 batch`,
       { type: "invalid_request_error", param: "purpose" },
     ),
   /** A file in which something is wrong; `line` from 1. */

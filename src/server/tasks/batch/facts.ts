@@ -161,7 +161,8 @@ export function explainPart(
     const plain = { ...price, tiers: [] };
     return explain(usage, plain, charge(usage, plain));
   });
+  const sum = `${terms.join("，另计 ")}，共 ${answered} 行，逐行向上取整合计 ${charged}`;
   const remark = untold === 0 ? "" : `（其中 ${untold} 行上游未返回用量，按预扣的估算计）`;
-  const content = `${terms.join("，另计 ")}，共 ${answered} 行，逐行向上取整合计 ${charged}${remark}`;
+  const content = [sum, remark].join("");
   return { usage: total ?? { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }, content };
 }
