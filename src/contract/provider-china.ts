@@ -122,6 +122,7 @@ export const chinaVendors: readonly Provider[] = [
     type: 17,
     slug: "ali",
     video: "dashscope",
+    // Source: vendors/batch-dashscope.
     batch: "/compatible-mode/v1",
     label: "阿里通义千问",
     color: "orange",
@@ -230,6 +231,8 @@ export const chinaVendors: readonly Provider[] = [
     ...vendor,
     type: 25,
     slug: "moonshot",
+    // Source: vendors/batch-moonshot.
+    batch: "/v1",
     label: "Moonshot AI",
     color: "black",
     baseUrl: "https://api.moonshot.cn",

@@ -142,6 +142,7 @@ export const globalVendors: readonly Provider[] = [
     ...vendor,
     type: 3,
     slug: "azure",
+    // Source: vendors/batch-azure.
     batch: "/openai/v1",
     label: "Azure OpenAI",
     color: "olive",
@@ -277,6 +278,7 @@ export const globalVendors: readonly Provider[] = [
     ...vendor,
     type: 29,
     slug: "groq",
+    // Source: vendors/batch-groq.
     batch: "/openai/v1",
     label: "Groq",
     color: "orange",

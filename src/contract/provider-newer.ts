@@ -310,6 +310,7 @@ export const newerTypes: readonly Provider[] = [
     type: 49,
     slug: "ali-bailian",
     video: "dashscope",
+    // Source: vendors/batch-dashscope.
     batch: "/compatible-mode/v1",
     label: "阿里云百炼",
     color: "orange",

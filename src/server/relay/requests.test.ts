@@ -102,8 +102,8 @@ describe("the relay", () => {
       },
     });
     for (const [method, path] of [
-      ["POST", "/v1/files"],
-      ["GET", "/v1/files/abc/content"],
+      ["POST", "/v1/uploads"],
+      ["GET", "/v1/vector_stores/abc"],
       ["POST", "/v1/fine_tuning/jobs"],
       ["GET", "/v1/threads/x"],
       ["DELETE", "/v1/models/gpt-4"],

@@ -70,10 +70,6 @@ export function listFilesOf(
     .execute();
 }
 
-export function findFile(db: Db, id: number): Promise<FileRow | undefined> {
-  return db.selectFrom("files").selectAll().where("id", "=", id).executeTakeFirst();
-}
-
 /** Its owner does not see it any more; what was counted of it stays for the batches that use it. */
 export async function hideFile(db: Db, id: number, now: number): Promise<void> {
   await db.updateTable("files").set({ deleted_at: now }).where("id", "=", id).execute();

@@ -1,25 +1,24 @@
 // The body of a request that is made while it is sent: each piece is a chunk of its own (RFC 9112 7.1).
 import type { Socket } from "node:net";
-import type { BodyWriter } from "#server/egress/send.ts";
+import type { BodyWriter, EgressRequest } from "#server/egress/send.ts";
 
 const LINE_END = "\r\n";
 const LAST = `0${LINE_END}${LINE_END}`;
 
-/** What a connection wants to know of a body on its way. */
-interface Listener {
-  /** The upstream does not take more at the moment. */
-  onFull(): void;
-  onDrain(): void;
-  onEnd(): void;
-}
+/** How long the upstream may take for a piece, and for the head of its answer. Unit: ms; 0 = no limit. */
+type Times = Pick<EgressRequest, "idleTimeoutMs" | "headersTimeoutMs">;
+/** Told how long the upstream may take from now on; `isDone` = the body is complete. */
+type Wait = (ms: number, isDone: boolean) => void;
 
 export class ChunkWriter implements BodyWriter {
   readonly #socket: Socket;
-  readonly #listener: Listener;
+  readonly #times: Times;
+  readonly #wait: Wait;
 
-  constructor(socket: Socket, listener: Listener) {
+  constructor(socket: Socket, times: Times, wait: Wait) {
     this.#socket = socket;
-    this.#listener = listener;
+    this.#times = times;
+    this.#wait = wait;
   }
 
   write(piece: Uint8Array): boolean {
@@ -31,19 +30,19 @@ export class ChunkWriter implements BodyWriter {
     socket.write(piece);
     const hasRoom = socket.write(LINE_END, "latin1");
     socket.uncork();
-    if (!hasRoom) this.#listener.onFull();
+    if (!hasRoom) this.#wait(this.#times.idleTimeoutMs, false);
     return hasRoom;
   }
 
   onDrain(listener: () => void): void {
     this.#socket.once("drain", () => {
-      this.#listener.onDrain();
+      this.#wait(0, false);
       listener();
     });
   }
 
   end(): void {
     this.#socket.write(LAST, "latin1");
-    this.#listener.onEnd();
+    this.#wait(this.#times.headersTimeoutMs, true);
   }
 }

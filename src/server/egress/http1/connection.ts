@@ -2,17 +2,10 @@
 // its own (pool.ts checks all connections).
 import type { Socket } from "node:net";
 import type { Exit } from "#server/egress/exits.ts";
-import {
-  type EgressFault,
-  type EgressRequest,
-  type Flow,
-  faultOf,
-  type ReplyHeaders,
-  type Sink,
-} from "#server/egress/send.ts";
+import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
 import { ChunkWriter } from "./chunk-writer.ts";
 import type { Connector, Line, Origin } from "./connect.ts";
-import type { ReplyHead } from "./head.ts";
+import { isOfWrongKind, mayBeTimeout, type ReplyHead, STRAY_BYTES } from "./head.ts";
 import { ReplyReader } from "./response.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -23,10 +16,7 @@ const TUNNEL_KEEP_ALIVE_MS = 15_000;
 const TUNNEL_TIMEOUT_MS = 25_000;
 /** A desync is told with these of its calls: the last ones may have got another's answer. */
 const REMEMBERED_CALLS = 2;
-/** As much of unsolicited bytes as tells a 408, and how long the rest of its head may take. */
-const TIMEOUT_HEAD = "HTTP/1.1 408";
-const TIMEOUT_HEAD_10 = "HTTP/1.0 408";
-const STRAY_BYTES = TIMEOUT_HEAD.length;
+/** How long the rest of a head may take that begins like a 408. */
 const STRAY_MS = 1_000;
 const NO_DOUBT = "-";
 /** Margin for a request that crosses the server's close of an idle connection. */
@@ -194,21 +184,13 @@ export class Connection {
     const socket = this.#socket;
     if (socket === undefined) return;
     this.#isWriting = true;
-    const wait = (ms: number) => {
+    this.#wait(0);
+    const wait = (ms: number, isDone: boolean) => {
+      if (isDone) this.#isWriting = false;
       // An answer that came first has set a time of its own.
       if (this.#call?.request === request && !this.#call.isStarted) this.#wait(ms);
     };
-    this.#wait(0);
-    writes(
-      new ChunkWriter(socket, {
-        onFull: () => wait(request.idleTimeoutMs),
-        onDrain: () => wait(0),
-        onEnd: () => {
-          this.#isWriting = false;
-          wait(request.headersTimeoutMs);
-        },
-      }),
-    );
+    writes(new ChunkWriter(socket, request, wait));
   }
 
   #write(head: string, body: Uint8Array | undefined): void {
@@ -259,7 +241,7 @@ export class Connection {
     const call = this.#call;
     if (call === undefined && mayBeTimeout(this.#stray)) {
       if (isFirst) keeper.onSuspicion(this, true);
-      if (this.#stray.length < TIMEOUT_HEAD.length) {
+      if (this.#stray.length < STRAY_BYTES) {
         this.#wait(STRAY_MS);
         return;
       }
@@ -325,21 +307,6 @@ export class Connection {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
     if (ms !== 0) this.#parts.keeper.lookSoon(this, ms);
   }
-}
-
-/** Whether these bytes are, or may become, the head of a 408 (RFC 9110 15.5.9). */
-function mayBeTimeout(text: string): boolean {
-  return text.length < TIMEOUT_HEAD.length
-    ? [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => head.startsWith(text))
-    : [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => text.startsWith(head));
-}
-
-/** An event stream that nobody asked for: likely another caller's answer. */
-function isOfWrongKind({ headers }: EgressRequest, { "content-type": kind }: ReplyHeaders): boolean {
-  if (typeof kind !== "string" || !/^text\/event-stream\b/i.test(kind)) return false;
-  const accepted =
-    headers[headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === "accept") + 1];
-  return accepted?.startsWith("application/json") === true;
 }
 
 /** One call, from the request to the last byte of its answer. */

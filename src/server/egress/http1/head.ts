@@ -200,3 +200,23 @@ function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
   if (coding !== undefined) return "chunked";
   return length === undefined ? "close" : Number(length);
 }
+
+/** As much of unsolicited bytes as tells a 408. */
+const TIMEOUT_HEAD = "HTTP/1.1 408";
+const TIMEOUT_HEAD_10 = "HTTP/1.0 408";
+export const STRAY_BYTES = TIMEOUT_HEAD.length;
+
+/** Whether these bytes are, or may become, the head of a 408 (RFC 9110 15.5.9). */
+export function mayBeTimeout(text: string): boolean {
+  return text.length < TIMEOUT_HEAD.length
+    ? [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => head.startsWith(text))
+    : [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => text.startsWith(head));
+}
+
+/** An event stream that nobody asked for: likely another caller's answer. */
+export function isOfWrongKind({ headers }: EgressRequest, { "content-type": kind }: ReplyHeaders): boolean {
+  if (typeof kind !== "string" || !/^text\/event-stream\b/i.test(kind)) return false;
+  const accepted =
+    headers[headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === "accept") + 1];
+  return accepted?.startsWith("application/json") === true;
+}

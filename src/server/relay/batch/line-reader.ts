@@ -1,5 +1,5 @@
 // Reads the lines of a file of requests while they pass: what they ask for, what they may cost, and how its channel has them sent. A line
-// that cannot be charged or sent refuses the file, and the refusal names the line (requirements C58).
+// that cannot be charged or sent refuses the file, and the refusal names the line (requirements C75).
 import { isUtf8 } from "node:buffer";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";

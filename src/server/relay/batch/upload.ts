@@ -1,5 +1,5 @@
 // Takes a file of requests and passes it on while it comes: to one channel, which its first line decides, line by line as that channel has
-// it. Nothing of it is kept but what was counted. What is wrong with it is told before its upstream has all of it, which then has nothing.
+// it. Nothing of it is kept but what was counted (requirements C76). What is wrong with it is told before its upstream has all of it, which then has nothing.
 
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";

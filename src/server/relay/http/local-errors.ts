@@ -155,12 +155,10 @@ export const localErrors = {
       { type: "invalid_request_error" },
     ),
   purposeRefused: (purpose: string) =>
-    localFault(
-      400,
-      "purpose_not_supported",
-      `不支持 purpose“${purpose.slice(0, 40)}”，只支持 batch`,
-      { type: "invalid_request_error", param: "purpose" },
-    ),
+    localFault(400, "purpose_not_supported", `不支持 purpose“${purpose.slice(0, 40)}”，只支持 batch`, {
+      type: "invalid_request_error",
+      param: "purpose",
+    }),
   /** A file in which something is wrong; `line` from 1. */
   lineInvalid: (line: number, what: string) => invalid(`第 ${line} 行：${what}`, "file"),
   fileEmpty: () => invalid("文件中没有请求", "file"),

@@ -18,7 +18,7 @@ export function batchRequest(
 export const fileTail = (id: string) => `/files/${encodeURIComponent(id)}`;
 export const batchTail = (id: string) => `/batches/${encodeURIComponent(id)}`;
 
-/** The words for a batch that has not ended, SiliconFlow's and New API's among them. */
+/** The words for a batch that has not ended; one of them is of a vendor with queues (vendors/batch-siliconflow). */
 const RUNNING: ReadonlyMap<string, "queued" | "in_progress"> = new Map([
   ["validating", "queued"],
   ["in_queue", "queued"],
