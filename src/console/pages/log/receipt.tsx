@@ -63,7 +63,7 @@ function Sum({ receipt }: { readonly receipt: Receipt }) {
   return (
     <Section title="金额">
       <Facts
-        labelWidth={wide(72, 110)}
+        labelWidth={wide(92, 110)}
         facts={[
           reserved > 0 && ["预扣", amount(reserved)],
           ["收费", <strong key="sum">{amount(quota)}</strong>],
@@ -100,7 +100,7 @@ export function ReceiptPage() {
       <Callout tone="info">{text}</Callout>
       <Section title="请求">
         <Facts
-          labelWidth={wide(72, 110)}
+          labelWidth={wide(92, 110)}
           facts={[
             ["状态", <StatusTag key="state" tone={tone} label={label} />],
             [

@@ -49,21 +49,21 @@ function cardTitle({ model, message }: Task) {
 
 const OWN: readonly Column<Task>[] = [
   { key: "id", title: "ID", shows: "number", isNumber: true, width: 56 },
-  { key: "model", title: "模型", shows: "text", isInHead: true, width: 130, isGrowing: true },
-  { key: "kind", title: "类型", width: 92, cell: ({ row }) => KINDS[row.kind] },
+  { key: "model", title: "模型", shows: "text", isInHead: true, width: 120, isGrowing: true },
+  { key: "kind", title: "类型", width: 80, cell: ({ row }) => KINDS[row.kind] },
   { key: "state", title: "状态", isInHead: true, width: 126, cell: State },
-  { key: "message", title: "说明", shows: "text", none: "—", width: 170 },
-  { key: "asked", title: "规格", shows: "text", width: 128 },
+  { key: "message", title: "说明", shows: "text", none: "—", width: 136 },
+  { key: "asked", title: "规格", shows: "text", width: 138 },
   { key: "quota", title: "费用", shows: "quota", isNumber: true, width: 88 },
-  { key: "created_at", title: "提交时间", shows: "time", width: 166 },
+  { key: "created_at", title: "提交时间", shows: "time", width: 160 },
   { key: "ended_at", title: "结束时间", shows: "time", none: "—", width: 166, isHiddenAtFirst: true },
   { key: "task_id", title: "任务编号", shows: "text", width: 220, isHiddenAtFirst: true },
 ];
 
 const OF_ALL: readonly Column<Task>[] = [
   ...OWN.slice(0, 2),
-  { key: "username", title: "用户", shows: "text", width: 92 },
-  { key: "channel_name", title: "渠道", shows: "text", none: "—", width: 104 },
+  { key: "username", title: "用户", shows: "text", width: 84 },
+  { key: "channel_name", title: "渠道", shows: "text", none: "—", width: 96 },
   ...OWN.slice(2),
 ];
 
