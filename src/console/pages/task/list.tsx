@@ -76,15 +76,12 @@ function load(isAdmin: boolean, open: boolean) {
 
 /** The cancelling of a row; whoever may write channels ends it though its upstream goes on. */
 function useCancel(isAdmin: boolean): (row: Task) => void {
-  const shown = { invalidates: [taskApi.list, taskApi.listSelf] };
-  const cancel = useCall(taskApi.cancel, shown);
-  const cancelSelf = useCall(taskApi.cancelSelf, shown);
-  return ({ id, kind }) => {
-    // A batch ends when its upstream has stopped.
-    const isAsked = kind === "batch" && !isAdmin;
-    const onSuccess = () => toast.success(isAsked ? "已请求取消！" : "任务已取消！");
-    (isAdmin ? cancel : cancelSelf).mutate({ params: { id } }, { onSuccess });
-  };
+  const invalidates = [taskApi.list, taskApi.listSelf];
+  const cancel = useCall(taskApi.cancel, { invalidates, onSuccess: () => toast.success("任务已取消！") });
+  // A batch ends when its upstream has stopped.
+  const onSuccess = () => toast.success("已请求取消！");
+  const cancelSelf = useCall(taskApi.cancelSelf, { invalidates, onSuccess });
+  return ({ id }) => (isAdmin ? cancel : cancelSelf).mutate({ params: { id } });
 }
 
 const FORCED = "任务立即结束，预扣的额度全额退回；上游若不接受取消，已产生的费用由渠道承担。";
