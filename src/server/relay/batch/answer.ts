@@ -3,16 +3,11 @@
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { endSubmission, faultOf } from "#server/relay/finish.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { throwAwayRest } from "#server/relay/http/request-chunks.ts";
-import {
-  type Asked,
-  addressOf,
-  type BatchRoute,
-  offersOf,
-  type RelayRequest,
-} from "#server/relay/http/routes.ts";
+import { type Asked, addressOf, type BatchRoute, offersOf } from "#server/relay/http/routes.ts";
 import { newRequestState } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";
 import { type FileRow, findFileOf, hideFile, listFilesOf } from "#server/store/batch-files.ts";

@@ -4,9 +4,9 @@
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
+import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { requestChunks } from "#server/relay/http/request-chunks.ts";
-import type { RelayRequest } from "#server/relay/http/routes.ts";
 import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";

@@ -11,9 +11,14 @@ export interface RelayRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly readableLength: number;
+  readonly readableEnded: boolean;
+  readonly destroyed: boolean;
   read(): Buffer;
   pause(): unknown;
-  on(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
+  resume(): unknown;
+  destroy(): unknown;
+  iterator(options: { readonly destroyOnReturn: boolean }): AsyncIterator<Buffer>;
+  on(event: "data" | "end" | "close" | "error", listener: (chunk: Buffer) => void): RelayRequest;
   off(event: "data" | "end", listener: (chunk: Buffer) => void): RelayRequest;
 }
 

@@ -1,7 +1,7 @@
 // Lists with a cursor, as OpenAI's interfaces have them: what a client asks for, and the answer.
 import type { JsonRecord } from "#server/upstream/json/values.ts";
+import type { RelayRequest } from "./exchange.ts";
 import { LocalError, localErrors } from "./local-errors.ts";
-import type { RelayRequest } from "./routes.ts";
 
 export interface ListAsked {
   readonly limit: number;

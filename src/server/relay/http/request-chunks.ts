@@ -1,8 +1,8 @@
 // A request's body piece by piece, for what is too large to be kept: as fast as it is used, bounded in size, and given up when the client is
 // too slow or gone.
 import type { ClientResponse } from "./client-response.ts";
+import type { RelayRequest } from "./exchange.ts";
 import { LocalError, localErrors } from "./local-errors.ts";
-import type { RelayRequest } from "./routes.ts";
 
 /** A client that is waited for must send this much in this time (requirements R02). */
 const LEAST_BYTES = 16 * 1024;
@@ -59,7 +59,7 @@ function waitFor(
 
 /** Lets the client of a body that was refused finish it: most clients read an answer only then. */
 export function throwAwayRest(req: RelayRequest, mostBytes: number): void {
-  if (req.complete || req.destroyed) return;
+  if (req.readableEnded || req.destroyed) return;
   let bytes = 0;
   const timer = setTimeout(() => req.destroy(), REST_MS).unref();
   req

@@ -8,7 +8,6 @@ import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { type Asked, addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
-import { faultLabel } from "#server/relay/routing/failed-calls.ts";
 import { newRequestState } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";
 import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";

@@ -246,6 +246,11 @@ test("the released migrations are the ones that were released", () => {
         "f037a781ecf6a7c1aa897ad449c14b76a4ad6e3c5c27414e21501f4c549db233",
         "c4b6998e6a02dcce25cfe1ff0e27c4c4509ec5a4e11ad7e67a82801e6d24d13d",
       ],
+      [
+        "0059-batches",
+        "22e3f84591fe52f4d58a54732543f7ae2ed7097988bd62607caa4e003a776693",
+        "88971fb1bb0d81f563277ea2c58e3baf6d9cbb6aee221b7e2fe5600705fb4923",
+      ],
     ]
   `);
 });
