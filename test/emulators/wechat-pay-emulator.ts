@@ -23,8 +23,11 @@ export async function startWeChatPay(now: Now) {
   const merchant = keyPair();
   const platform = keyPair();
   const refunds = new Map<string, number>();
-  /** What questions about orders are answered with beside, or instead of, what is so. */
-  const told: { transaction: Readonly<Record<string, unknown>> } = { transaction: {} };
+  /** What questions about orders are answered with beside, or instead of, what is so; or with a signature of something else. */
+  const told: { transaction: Readonly<Record<string, unknown>>; isWronglySigned: boolean } = {
+    transaction: {},
+    isWronglySigned: false,
+  };
   let serial = 0;
 
   function signed(
@@ -148,7 +151,7 @@ export async function startWeChatPay(now: Now) {
         ? tradeBill(/bill_date=([\d-]+)/.exec(search)?.[1] ?? "")
         : await answer(path, body);
     const bytes = json === undefined ? "" : JSON.stringify(json);
-    return { status, body: Buffer.from(bytes), headers: signed(bytes) };
+    return { status, body: Buffer.from(bytes), headers: signed(told.isWronglySigned ? `${bytes} ` : bytes) };
   });
 
   return {

@@ -261,6 +261,17 @@ describe("WeChat Pay", () => {
     });
   });
 
+  test("a yes that WeChat Pay did not sign was never received", async () => {
+    const credit = await ordered(account, "native");
+    wechat.desk.pay(credit.orderNo);
+    wechat.told.isWronglySigned = true;
+    await world.pass(16);
+    wechat.told.isWronglySigned = false;
+    await untouched(credit);
+    await world.pass(30);
+    expect(await world.gained(credit.user)).toBe(25_000_000);
+  });
+
   test.each([
     ["sealed with another key", { key: "f".repeat(32) }],
     ["of another cipher by name", { algorithm: "AEAD_AES_128_GCM" }],
