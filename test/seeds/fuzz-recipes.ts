@@ -33,7 +33,9 @@ export async function guide(
   { endpoint, route }: { endpoint: Endpoint; route: string },
 ): Promise<Guided> {
   const made = await recipes[route]?.(world, people);
-  const id = endpoint.path.includes(":id") ? await freshId(world, people, endpoint.path) : 0;
+  // What a recipe names itself needs none, and opening codes is limited.
+  const needsId = made?.path === undefined && endpoint.path.includes(":id");
+  const id = needsId ? await freshId(world, people, endpoint.path) : 0;
   return {
     caller: BY_LEVEL[endpoint.level],
     path: endpoint.path.replace(":id", String(id)),

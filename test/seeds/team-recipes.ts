@@ -11,12 +11,16 @@ interface Made {
   readonly member: SeededUser;
 }
 
+/** A call that was made up may have closed it. */
+const openTeams = ({ app }: FuzzWorld) => app.ctx.options.set("TeamCreateEnabled", "true");
+
 export function teamRecipes(
   freshUser: (world: FuzzWorld) => Promise<SeededUser>,
   freshName: () => string,
 ): Readonly<Record<string, Recipe>> {
   /** A new team with its owner and one more member. */
   async function fresh(world: FuzzWorld): Promise<Made> {
+    await openTeams(world);
     const owner = await freshUser(world);
     const member = await freshUser(world);
     const name = freshName();
@@ -63,10 +67,10 @@ export function teamRecipes(
         : { path: to, headers: owner, body: { ...project, ...body() } };
     };
   return {
-    "POST /api/team/": async (world) => ({
-      body: { name: freshName() },
-      headers: (await freshUser(world)).who,
-    }),
+    "POST /api/team/": async (world) => {
+      await openTeams(world);
+      return { body: { name: freshName() }, headers: (await freshUser(world)).who };
+    },
     "GET /api/team/:id": own(""),
     "PUT /api/team/:id": own("", () => ({ name: freshName() })),
     "DELETE /api/team/:id": async (world) => {

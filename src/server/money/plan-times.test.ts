@@ -2,7 +2,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PLAN_WINDOWS, type PlanUnit } from "#contract/plan-terms.ts";
-import { DAY_SEC, daysLeft, monthsAfter, type PeriodTimes, periodFrom, windowSpan } from "./plan-times.ts";
+import {
+  DAY_SEC,
+  daysLeft,
+  monthsAfter,
+  type PeriodTimes,
+  periodFrom,
+  periodNamed,
+  windowSpan,
+} from "./plan-times.ts";
 
 const at = (text: string) => Date.parse(`${text}+08:00`) / 1_000;
 
@@ -64,6 +72,36 @@ test("windows of a period join without gaps, and none goes beyond it", () => {
       if (kind === "month" && terms.unit === "month") expect(windows).toBe(terms.count);
     }),
     { seed: 20_261_125, numRuns: 300 },
+  );
+});
+
+/** So many months on by UTC, as a provider may reckon. */
+function utcMonths(anchorAt: number, months: number): number {
+  const date = new Date(anchorAt * 1_000);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) / 1_000 + (anchorAt % DAY_SEC);
+}
+
+test("a period that an invoice names has its times, and a window of a month for each of its months, in any calendar", () => {
+  fc.assert(
+    fc.property(starts, fc.integer({ min: 1, max: 12 }), fc.nat(24), (anchor, count, n) => {
+      const edges = [n, n + 1].map((periods) => utcMonths(anchor, periods * count));
+      const [startsAt = 0, endsAt = 0] = edges;
+      const period = periodNamed({ startsAt, endsAt }, { unit: "month", count });
+      expect([period.startsAt, period.endsAt]).toEqual(edges);
+      let windows = 0;
+      for (let now = startsAt; now < endsAt; windows += 1) {
+        const span = windowSpan("month", period, now);
+        expect(span.start).toBe(now);
+        now = span.end;
+      }
+      expect(windows).toBe(count);
+      // Continued by hand, it goes on from there without a gap.
+      const next = periodFrom(endsAt, { unit: "month", count: 1 }, { ...period, months: count });
+      expect(next).toMatchObject({ startsAt: endsAt, anchorAt: endsAt, anchorMonths: 0 });
+    }),
+    { seed: 20_261_126, numRuns: 300 },
   );
 });
 

@@ -188,4 +188,14 @@ describe.each(databases)("choices about plans on $name", (database) => {
       ]),
     );
   });
+
+  test("orders, and decisions about plans, are made twenty times in ten minutes (requirements Y42)", async () => {
+    const [user, plan] = [await world.buyer(), await world.plan()];
+    const tries = Array.from({ length: 25 }, () => world.orderPlan(user, plan, { method: "alipay" }));
+    const answers = await Promise.all(tries);
+    const limited = answers.filter(({ message }) => message.startsWith("下单过于频繁"));
+    expect([answers.length, limited.length]).toEqual([25, 5]);
+    const change = await world.app.call(user.who, "POST", "/api/plan/period/1/change", { plan_id: 0 });
+    expect(change.message).toContain("下单过于频繁");
+  });
 });
