@@ -17,6 +17,8 @@ export interface BatchEmulator {
   readonly calls: BatchCall[];
   /** The bytes and lines of all files that were taken whole. */
   readonly taken: { readonly id: string; readonly bytes: number; readonly text: string }[];
+  /** How many files broke off on their way. */
+  broken(): number;
   /** The lines of the file that was taken last. */
   lines(): TakenLine[];
   /** Batches that were begun. */
@@ -27,6 +29,8 @@ export interface BatchEmulator {
   end(batch: string, results: { status?: string; output?: string; error?: string; counts?: object }): void;
   /** Answers every call whose path begins so with this status; "" = as usual. */
   fail(path: string, status?: number): void;
+  /** The content of files breaks off so many times. */
+  breakContent(times: number): void;
   /** Holds the content of files back until the function that it returns is called. */
   holdContent(): () => void;
   reset(): void;
@@ -43,6 +47,8 @@ export async function startBatches(): Promise<BatchEmulator> {
   const taken: { id: string; bytes: number; text: string }[] = [];
   let failing = { path: "", status: 0 };
   let held: Promise<void> = Promise.resolve();
+  let breaks = 0;
+  let broken = 0;
   let serial = 0;
 
   function send(res: ServerResponse, status: number, value: object): void {
@@ -63,7 +69,8 @@ export async function startBatches(): Promise<BatchEmulator> {
         if (bytes <= KEPT_BYTES) pieces.push(piece);
       }
     } catch {
-      // Broken off: nothing was taken.
+      // Nothing was taken.
+      broken += 1;
       return;
     }
     const form = Buffer.concat(pieces).toString();
@@ -118,8 +125,14 @@ export async function startBatches(): Promise<BatchEmulator> {
     if (part !== "content") return send(res, 200, { id, deleted: method === "DELETE" });
     await held;
     res.writeHead(200, { "content-type": "application/octet-stream" });
+    if (breaks > 0) {
+      breaks -= 1;
+      res.write(file.slice(0, file.length / 2), () => res.destroy());
+      return;
+    }
     // In pieces that end anywhere.
-    for (let at = 0; at < file.length; at += 1_000) res.write(file.slice(at, at + 1_000));
+    const size = Math.max(1_000, Math.ceil(file.length / 1_000));
+    for (let at = 0; at < file.length; at += size) res.write(file.slice(at, at + size));
     res.end();
   }
 
@@ -149,6 +162,7 @@ export async function startBatches(): Promise<BatchEmulator> {
     url: `http://127.0.0.1:${address.port}`,
     calls,
     taken,
+    broken: () => broken,
     lines: () =>
       (taken.at(-1)?.text ?? "")
         .split("\n")
@@ -170,6 +184,9 @@ export async function startBatches(): Promise<BatchEmulator> {
     fail(path, status = 500) {
       failing = { path, status };
     },
+    breakContent(times) {
+      breaks = times;
+    },
     holdContent() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -181,6 +198,8 @@ export async function startBatches(): Promise<BatchEmulator> {
       calls.length = 0;
       taken.length = 0;
       failing = { path: "", status: 0 };
+      breaks = 0;
+      broken = 0;
       held = Promise.resolve();
     },
     async close() {

@@ -1,7 +1,7 @@
 // The largest file there may be passes without being kept: client, gateway and upstream are all in this process, whose memory is looked at.
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
-import { BATCH_MODEL, createBatchWorld, requestLine } from "#test/worlds/batch-world.ts";
+import { answerLine, BATCH_MODEL, createBatchWorld, requestLine } from "#test/worlds/batch-world.ts";
 
 const batch = createBatchWorld();
 const { world } = batch;
@@ -80,4 +80,31 @@ describe("a file of 200 MB", { timeout: 120_000 }, () => {
     expect(status).toBe(413);
     expect(batch.upstream.taken).toEqual([]);
   });
+});
+
+test("large results go through as fast as their client reads, and are summed up", {
+  timeout: 120_000,
+}, async () => {
+  const ids = Array.from({ length: 4_000 }, (_, at) => `r-${at}`);
+  const { made, upstreamId } = await batch.submitted(ids.map((id) => requestLine(id)));
+  const filling = "x".repeat(5_000);
+  const output = ids
+    .map((id) => answerLine(id).replace('"choices":[]', `"choices":["${filling}"]`))
+    .join("\n");
+  batch.upstream.end(upstreamId, { output, counts: { completed: ids.length, failed: 0 } });
+  const warnings: string[] = [];
+  const warn = ({ message }: Error) => warnings.push(message);
+  process.on("warning", warn);
+  const done = await batch.client().batches.retrieve(made.id);
+  expect(done).toMatchObject({ status: "completed", request_counts: { completed: 4_000 } });
+  const answer = await batch.send("GET", `/v1/files/${done.output_file_id}/content`);
+  let bytes = 0;
+  for await (const piece of answer.body ?? []) {
+    bytes += piece.length;
+    // Slower than it comes.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  process.off("warning", warn);
+  expect(bytes).toBe(output.length);
+  expect(warnings).toEqual([]);
 });

@@ -22,13 +22,15 @@ export async function sendFile(
   const file = await openFile(upstream, channel, path);
   if (file.kind === "fault")
     throw new LocalError(file.upstreamStatus === 404 ? localErrors.fileGone() : file);
+  const over = Promise.withResolvers<void>();
+  response.onOver(over.resolve);
   response.gone.watch(() => file.bytes.destroy());
   const length = file.headers["content-length"];
   const sized = typeof length === "string" ? ["content-length", length] : [];
   response.openBody(200, ["content-type", "application/octet-stream", ...sized]);
   try {
     for await (const bytes of file.bytes as AsyncIterable<Buffer>)
-      if (!response.write(bytes)) await drained(response);
+      if (!response.write(bytes)) await Promise.race([drained(response), over.promise]);
     response.closeStream(new Uint8Array());
   } catch (error) {
     // What has begun is cut, so that nobody takes it for complete.
@@ -37,10 +39,6 @@ export async function sendFile(
   }
 }
 
-/** Resolves when the client has read what was written, or is gone. */
 function drained(response: ClientResponse): Promise<void> {
-  return new Promise((resolve) => {
-    response.onDrain(resolve);
-    response.onOver(resolve);
-  });
+  return new Promise((resolve) => response.onDrain(resolve));
 }

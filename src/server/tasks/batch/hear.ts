@@ -88,10 +88,11 @@ async function end(tools: TaskTools, ended: Ended): Promise<BatchWord> {
   const parts = hasFiles ? await listCountedParts(db, row.id, facts.file) : [];
   const callTools = { egress, credentials, now: clock.now, secrets };
   const sum = await sumResults({ tools: callTools, channel, facts, parts }, heard);
-  // It stays as it was, and is looked at again: until its deadline.
-  if (sum.kind === "fault") return { kind: "open" };
-  if (sum.answered < told && mayBeLate) {
-    await changeOpenTask(db, row.id, { facts: JSON.stringify(facts), misses: row.misses + 1 });
+  const isShort = sum.kind === "sum" && sum.answered < told && mayBeLate;
+  if (sum.kind === "fault" || isShort) {
+    // It is looked at again, until its deadline.
+    const misses = row.misses + (isShort ? 1 : 0);
+    await changeOpenTask(db, row.id, { facts: JSON.stringify(facts), misses });
     return { kind: "open" };
   }
   const decided = await decide(tools, ended, sum);
