@@ -1,5 +1,5 @@
 // `--case keys`: the page of a channel with ten thousand keys, as administrators open it, on both databases. Every key was used in each hour of a
-// week; a tenth of them is disabled, for twenty reasons.
+// week; a tenth of them is disabled, for twenty reasons. Beside it stands the channel alone.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
@@ -12,7 +12,6 @@ const KEYS = 10_000;
 const HOURS = 168;
 const CALLS = 200;
 const QUICK_CALLS = 50;
-const PAGE = 100;
 /** Requirements C24. */
 const TARGET_MS = 50;
 
@@ -24,10 +23,12 @@ const AGED = [
   SELECT 'key', cast(id AS text), 1800000000 + n * 3600, 1000, 100, 100, 10 FROM channel_keys, hours`,
 ];
 
+/** Rows of a page are twenty unless somebody wants more. */
 const PAGES: Readonly<Record<string, (turn: number) => string>> = {
-  "page p95 ms": (turn) => `p=${(turn * 37) % PAGE}&size=${PAGE}`,
-  "disabled p95 ms": (turn) => `p=${turn % 10}&size=${PAGE}&status=3`,
-  "search p95 ms": (turn) => `p=0&size=${PAGE}&keyword=account ${turn}`,
+  "page p95 ms": (turn) => `p=${(turn * 37) % 500}&size=20`,
+  "hundred rows p95 ms": (turn) => `p=${(turn * 37) % 100}&size=100`,
+  "disabled p95 ms": (turn) => `p=${turn % 50}&size=20&status=3`,
+  "search p95 ms": (turn) => `p=0&size=20&keyword=account ${2 * turn + 2}`,
 };
 
 type Run = (sql: string) => Promise<unknown>;
@@ -60,34 +61,39 @@ async function measureOn(name: string, databaseUrl: string | undefined, calls: n
     for (const sql of AGED) await run(sql);
   });
   const server = await startTollgate(home, env);
+  const address = `http://127.0.0.1:${server.port}`;
+  const floor = await p95Of(calls, () => manage(address, "GET", "/api/channel/1"));
   const lines: Line[] = [];
   for (const [measure, queryOf] of Object.entries(PAGES)) {
-    const times: number[] = [];
-    for (let turn = 0; turn < calls; turn += 1) {
-      const start = performance.now();
-      const rows = await manage(
-        `http://127.0.0.1:${server.port}`,
-        "GET",
-        `/api/channel/1/keys?${encodeURI(queryOf(turn))}`,
-      );
-      times.push(performance.now() - start);
-      if (!Array.isArray(rows)) throw new Error("a page without rows");
-    }
-    lines.push(lineOf(name, measure, times));
+    const p95 = await p95Of(calls, async (turn) => {
+      const rows = await manage(address, "GET", `/api/channel/1/keys?${encodeURI(queryOf(turn))}`);
+      if (!Array.isArray(rows) || rows.length === 0) throw new Error("a page without rows");
+    });
+    lines.push(lineOf(name, measure, { floor, p95 }));
   }
   await server.stop();
   return lines;
 }
 
-function lineOf(name: string, measure: string, times: readonly number[]): Line {
-  const p95 = times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.95)] ?? 0;
+/** What nineteen of twenty calls stay below, one after the other. Unit: ms. */
+async function p95Of(calls: number, act: (turn: number) => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let turn = 0; turn < calls; turn += 1) {
+    const start = performance.now();
+    await act(turn);
+    times.push(performance.now() - start);
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(calls * 0.95)] ?? 0;
+}
+
+function lineOf(name: string, measure: string, { floor, p95 }: { floor: number; p95: number }): Line {
   return {
     case: `a channel of ${KEYS} keys, ${name}`,
     measure,
-    floor: undefined,
+    floor,
     tollgate: p95,
-    compared: undefined,
-    by: "value",
+    compared: p95 - floor,
+    by: "added",
     target: `≤ ${TARGET_MS} ms`,
     mark: p95 <= TARGET_MS ? "OK" : "MISS",
   };

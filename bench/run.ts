@@ -153,7 +153,10 @@ async function main(): Promise<void> {
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
   else if (flags.case === "rewrite") print({ ...NO_SERVER, more: rewriteLines() }, machine);
   else if (flags.case === "keys")
-    print({ ...NO_SERVER, more: await keyLines({ isQuick: flags.quick, say }) }, machine);
+    print(
+      { ...NO_SERVER, more: await keyLines({ isQuick: flags.quick, say }), beside: "the channel" },
+      machine,
+    );
   else if (flags.case === "postgres")
     print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
   else if (flags.case === "limits")
