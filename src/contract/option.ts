@@ -208,6 +208,7 @@ export const optionTable = {
   ChannelQueueSeconds: row({ ...zero, fallback: "5", label: "渠道达到限额时的排队秒数" }),
   ResponsesStateEnabled: row({ ...off, tab: "operation", label: "允许上游保存 Responses" }),
   ResponsesSocketEnabled: row({ ...on, tab: "operation", label: "允许 Responses 使用 WebSocket" }),
+  BatchesEnabled: row({ ...off, tab: "operation", label: "允许文件与批处理" }),
   SessionAffinityEnabled: row({ ...on, tab: "operation", label: "同一对话优先使用同一渠道" }),
   ChannelStrategy: row({
     schema: z.enum(CHANNEL_STRATEGIES, `须为 ${CHANNEL_STRATEGIES.join("、")} 之一`),

@@ -287,6 +287,7 @@ describe("every option", () => {
     ModelLastDays: "src/server/api/catalogue.test.ts",
     FallbackModelRatio: fallbackModelRatio,
     BatchRatio: "src/server/relay/batches.test.ts",
+    BatchesEnabled: "src/server/relay/batches.test.ts",
     FreeAtZeroEnabled: freeAtZeroEnabled,
     TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),
     ChatLink: inStatus("ChatLink", "chat_link", "https://example.com/chat"),

@@ -66,6 +66,7 @@ describe.each(engines)("batches on %s", (engine) => {
     const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models, group: "default" };
     await manage(server.url, "POST", "/api/channel/", draft);
     await manage(server.url, "PUT", "/api/option/", { key: "ModelRatio", value: table(2) });
+    await manage(server.url, "PUT", "/api/option/", { key: "BatchesEnabled", value: "true" });
     await manage(server.url, "PUT", "/api/option/", { key: "CompletionRatio", value: table(3) });
     const client = () => new OpenAI({ apiKey: `sk-${rootKey}`, baseURL: `${server.url}/v1`, maxRetries: 0 });
     const text = LINES.map(({ id, model }) => requestLine(id, { model })).join("\n");

@@ -77,6 +77,7 @@ export function createBatchWorld() {
     await world.setOption("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2, other: 4 }));
     await world.setOption("CompletionRatio", JSON.stringify({ [BATCH_MODEL]: 3, other: 3 }));
     await world.setOption("FallbackModelRatio", "");
+    await world.setOption("BatchesEnabled", "true");
     channelId = await world.addChannel({
       type: OPENAI_TYPE,
       baseUrl: batch.upstream.url,

@@ -15,7 +15,7 @@ export function seedInstance(db: Db): Promise<number> {
     name: "test",
     merchant_id: "1001",
     currency: "CNY",
-    settings: JSON.stringify({ methods: [], fee_bp: 0, rate: "", fields: {} } satisfies InstanceSettings),
+    settings: JSON.stringify({ methods: [], fee_bp: 0, rate: "1", fields: {} } satisfies InstanceSettings),
     secrets_sealed: "{}",
     enabled: 1,
     created_at: 1,

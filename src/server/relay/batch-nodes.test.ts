@@ -39,6 +39,7 @@ beforeAll(async () => {
   };
   await first().call(asRoot, "POST", "/api/channel/", draft);
   await first().ctx.options.set("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2 }));
+  await first().ctx.options.set("BatchesEnabled", "true");
   await first().ctx.options.set("CompletionRatio", JSON.stringify({ [BATCH_MODEL]: 3 }));
   for (const { ctx } of apps)
     await vi.waitFor(() => {

@@ -298,3 +298,16 @@ test("is never submitted again when it may have been taken", async () => {
   const [row] = await world.ctx.db.selectFrom("tasks").select(["state", "code", "is_booked"]).execute();
   expect(row).toEqual({ state: "failed", code: "submit_unknown", is_booked: 1 });
 });
+
+test("are not served while they are switched off, and what is under way is booked all the same", async () => {
+  const client = batch.client();
+  const { made, upstreamId } = await batch.submitted([requestLine("r-1")]);
+  await world.setOption("BatchesEnabled", "false");
+  await expect(client.files.list()).rejects.toMatchObject({ status: 501, code: "api_not_implemented" });
+  await expect(client.batches.retrieve(made.id)).rejects.toMatchObject({ status: 501 });
+  batch.upstream.end(upstreamId, { output: answerLine("r-1"), counts: { completed: 1, failed: 0 } });
+  await batch.sweep();
+  await world.setOption("BatchesEnabled", "true");
+  expect(await client.batches.retrieve(made.id)).toMatchObject({ status: "completed" });
+  expect((await world.money()).log?.quota).toBe(LINE_PRICE);
+});

@@ -153,7 +153,7 @@ async function answerHere(
     await (await import("./video/video.ts")).answerVideo({ services, req, response, asked, route });
   else if (route.kind === "stored")
     await (await import("./stateful/answer.ts")).answerStored({ services, req, response, asked, route });
-  else if (route.kind === "batch")
+  else if (route.kind === "batch" && services.ctx.options.get("BatchesEnabled"))
     await (await import("./batch/answer.ts")).answerBatchCall({ services, req, response, asked, route });
   else if (route.kind === "unknown") response.sendUnknownPath(asked.path);
   else if (route.kind === "upgrade") response.sendUpgradeRequired(localErrors.upgradeRequired());

@@ -175,6 +175,8 @@ const operation: readonly Section[] = [
         "开启后 /v1/responses 可以用 previous_response_id 与 background：内容由上游保存（OpenAI 为 30 天），后续请求只走生成它的渠道和密钥。",
       ResponsesSocketEnabled:
         "Codex 默认用 WebSocket：一次连接，每轮只发新增内容，任何渠道都可以应答，按请求计费不变；关闭后客户端改用 HTTP。",
+      BatchesEnabled:
+        "开启后可以上传文件（/v1/files）并提交批处理（/v1/batches），逐行计费；只有支持它们的渠道可以应答。关闭时返回 501。",
       SessionAffinityEnabled:
         "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
       ChannelStrategy:
