@@ -258,6 +258,20 @@ describe("another's", () => {
   });
 });
 
+test("files of more than 20 GB in all are not added to", async () => {
+  const { id } = await batch.upload([requestLine("a")]);
+  await world.ctx.db
+    .updateTable("files")
+    .set({ bytes: 21 * 1024 ** 3 })
+    .execute();
+  expect(await errorOf(await batch.post(requestLine("a")))).toMatchObject({
+    status: 400,
+    code: "file_storage_full",
+  });
+  await batch.client().files.delete(id);
+  expect((await batch.post(requestLine("a"))).status).toBe(200);
+});
+
 test("lists go on from a cursor, both ways, and by purpose", async () => {
   const files = [];
   for (const id of ["a", "b", "c"]) files.push((await batch.upload([requestLine(id)])).id);

@@ -70,6 +70,16 @@ export function listFilesOf(
     .execute();
 }
 
+/** What an owner's files come to. Unit: bytes. */
+export async function sumFilesOf(db: Db, owner: TaskOwner, now: number): Promise<number> {
+  const { bytes } = await ownFiles(db, owner, now)
+    .clearSelect()
+    .select(({ fn }) => fn.sum("bytes").as("bytes"))
+    .where("purpose", "=", "batch")
+    .executeTakeFirstOrThrow();
+  return Number(bytes ?? 0);
+}
+
 /** Its owner does not see it any more; what was counted of it stays for the batches that use it. */
 export async function hideFile(db: Db, id: number, now: number): Promise<void> {
   await db.updateTable("files").set({ deleted_at: now }).where("id", "=", id).execute();

@@ -13,7 +13,7 @@ import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
 import { randomHex } from "#server/secrets.ts";
-import { type FileRow, insertFile } from "#server/store/batch-files.ts";
+import { type FileRow, insertFile, sumFilesOf } from "#server/store/batch-files.ts";
 import { FILE_SEC, newFileId } from "#server/tasks/batch/hear.ts";
 import { TASK_SEAL } from "#server/tasks/channel.ts";
 import { type Line, LineSplitter, LineTooLong } from "#server/upstream/batch/line-splitter.ts";
@@ -28,6 +28,8 @@ import { LinesForChannel, type RequestLine, readLine } from "./line-reader.ts";
 /** Source: vendors/batch-openai. Unit: MB of a file. */
 const MOST_FILE = 200;
 const MB = 1024 * 1024;
+/** Of all files of requests that an owner has at a time. Unit: GB. */
+const MOST_FILES = 20;
 /** The form around it. */
 export const MOST_FORM = (MOST_FILE + 1) * MB;
 /** As long as the body of a call may be. */
@@ -49,6 +51,9 @@ interface Asked {
 /** Passes the file on. Returns its row. Throws: LocalError. */
 export async function uploadFile(asked: Asked): Promise<Omit<FileRow, "id">> {
   const { services, state, req } = asked;
+  const { db, clock } = services.ctx;
+  if ((await sumFilesOf(db, asked.caller, clock.seconds())) > MOST_FILES * 1024 * MB)
+    throw new LocalError(localErrors.filesTooMany(MOST_FILES));
   const file = new IncomingFile(req, asked.response);
   const lines = file.lines();
   const { value: first, done } = await lines.next();

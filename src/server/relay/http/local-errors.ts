@@ -164,6 +164,12 @@ export const localErrors = {
   fileEmpty: () => invalid("文件中没有请求", "file"),
   fileTooLarge: (megabytes: number) =>
     localFault(413, "file_too_large", `文件过大，最大为 ${megabytes} MB`, { param: "file" }),
+  /** Files cost their sender nothing, and take room in the operator's account. Unit: GB. */
+  filesTooMany: (most: number) =>
+    localFault(400, "file_storage_full", `文件合计超过 ${most} GB，请先删除不再使用的文件`, {
+      type: "invalid_request_error",
+      param: "file",
+    }),
   batchUnserved: (model: string) =>
     localFault(400, "batch_not_supported", `模型 ${model.slice(0, 80)} 没有支持批处理的渠道`, {
       type: "invalid_request_error",
