@@ -1,12 +1,9 @@
 // For each endpoint a call that succeeds: its actor, and what is made for it. The fuzz test makes each of them, and then spoils it.
 import type { Endpoint } from "#contract/endpoint.ts";
 import type { OptionKey } from "#contract/option.ts";
-import { markRefund } from "#server/store/order-refunds.ts";
-import { findOrder, listEvents } from "#server/store/orders.ts";
-import { asRoot, type Who } from "#test/worlds/app.ts";
+import { asRoot } from "#test/worlds/app.ts";
 import type { FuzzWorld, Generation, Guided, Recipe } from "#test/worlds/fuzz-world.ts";
 import { seedLimit } from "#test/worlds/limits.ts";
-import { orderChange, proofOf } from "#test/worlds/order-rows.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 import { visit } from "#test/worlds/visitor.ts";
 import { alertRecipes } from "./alert-recipes.ts";
@@ -14,6 +11,7 @@ import { channelKeyRecipes } from "./channel-key-recipes.ts";
 import { factorRecipes } from "./factor-recipes.ts";
 import { invoiceRecipes } from "./invoice-recipes.ts";
 import { keyRecipes } from "./key-recipes.ts";
+import { paymentDesk } from "./payment-recipes.ts";
 import { payoutRecipes } from "./payout-recipes.ts";
 import { planRecipes } from "./plan-recipes.ts";
 import { priceRecipes } from "./price-recipes.ts";
@@ -133,57 +131,13 @@ function openWeChat(world: FuzzWorld): Promise<void> {
   });
 }
 
-/** A merchant account at the provider of the world, which also answers as a 易支付 site. */
-async function freshAccount(world: FuzzWorld): Promise<{ id: number; draft: object }> {
-  const making = accounts.get(world) ?? makeAccount(world);
-  accounts.set(world, making);
-  const made = await making;
-  // A call that was made up may have switched it off.
-  await world.app.call(asRoot, "PUT", `/api/payment/instance/${made.id}`, made.draft);
-  return made;
-}
-
-/** What other calls may have changed. */
-const shopOptions = {
-  ServerAddress: "https://gate.example",
-  TopUpPlans: '[{"dollars":10,"yuan":"6"}]',
-  QuotaPerUnit: "500000",
-};
-
-const accounts = new WeakMap<FuzzWorld, Promise<{ id: number; draft: object }>>();
-
-async function makeAccount(world: FuzzWorld): Promise<{ id: number; draft: object }> {
-  const draft = {
-    name: "fuzz",
-    is_enabled: true,
-    methods: ["alipay"],
-    fields: { base_url: world.provider.url, key: `canary-pay-key-${freshName()}` },
-  };
-  const made = { ...draft, provider: "epay-v1", merchant_id: "1001" };
-  const { data } = await world.app.call(asRoot, "POST", "/api/payment/instance", made);
-  return { id: data.id, draft };
-}
-
-/** A new user's order that waits, or one that was paid; the amount is that of the plan unless it is named. */
-async function freshOrder(world: FuzzWorld, paidMinor?: number): Promise<{ no: string; who: Who }> {
-  const { app } = world;
-  const [{ id }, { who }] = [await freshAccount(world), await freshUser(world)];
-  await set(world, shopOptions);
-  const body = { dollars: 10, instance_id: id, method: "alipay" };
-  const { data } = await app.call(who, "POST", "/api/payment/order", body);
-  const order = await findOrder(app.ctx.db, data.order_no);
-  if (order && paidMinor !== undefined)
-    await app.ctx.ledger.changeOrder(orderChange(order, proofOf(order, { amountMinor: paidMinor })));
-  return { no: data.order_no, who };
-}
-
-const managed = async (world: FuzzWorld, act: string, paidMinor?: number) =>
-  `/api/payment/manage/${(await freshOrder(world, paidMinor)).no}${act}`;
+const payments = paymentDesk({ freshName, freshUser, set });
 
 const recipes: Readonly<Record<string, Recipe>> = {
   ...factorRecipes(freshUser, set),
   ...priceRecipes(freshName),
-  ...planRecipes({ freshName, freshUser, freshAccount, openShop: (world) => set(world, shopOptions) }),
+  ...payments.recipes,
+  ...planRecipes({ freshName, freshUser, ...payments.shop }),
   ...invoiceRecipes(freshUser),
   ...payoutRecipes(freshUser),
   ...statementRecipes(freshUser, freshName),
@@ -192,73 +146,6 @@ const recipes: Readonly<Record<string, Recipe>> = {
   ...teamRecipes(freshUser, freshName),
   ...channelKeyRecipes(freshChannel, freshName),
   ...keyRecipes(freshToken),
-  "POST /api/payment/instance": ({ provider }) => ({
-    body: {
-      name: "fresh",
-      is_enabled: true,
-      provider: "epay-v1",
-      merchant_id: "1001",
-      methods: ["alipay"],
-      fields: { base_url: provider.url, key: `canary-pay-key-${freshName()}` },
-    },
-  }),
-  "PUT /api/payment/instance/:id": async (world) => {
-    const { id, draft } = await freshAccount(world);
-    return { path: `/api/payment/instance/${id}`, body: draft };
-  },
-  "POST /api/payment/order": async (world) => {
-    await set(world, shopOptions);
-    return {
-      body: { dollars: 10, instance_id: (await freshAccount(world)).id, method: "alipay" },
-      headers: (await freshUser(world)).who,
-    };
-  },
-  "GET /api/payment/order/:no": async (world) => {
-    const { no, who } = await freshOrder(world);
-    return { path: `/api/payment/order/${no}`, headers: who };
-  },
-  "POST /api/payment/order/:no/cancel": async (world) => {
-    const { no, who } = await freshOrder(world);
-    return { path: `/api/payment/order/${no}/cancel`, headers: who, body: {} };
-  },
-  "GET /api/payment/manage/:no": async (world) => ({ path: await managed(world, "") }),
-  "POST /api/payment/manage/:no/ask": async (world) => ({ path: await managed(world, "/ask"), body: {} }),
-  "POST /api/payment/manage/:no/decide": async (world) => ({
-    path: await managed(world, "/decide", 300),
-    body: { as: "paid", reason: "fuzz" },
-  }),
-  "POST /api/payment/manage/:no/manual": async (world) => ({
-    path: await managed(world, "/manual"),
-    body: { trade_no: `manual-${freshName()}`, amount: "6.00", reason: "fuzz" },
-  }),
-  "POST /api/payment/manage/:no/refund": async (world) => ({
-    path: await managed(world, "/refund", 600),
-    body: { amount: "1.00", reason: "fuzz" },
-  }),
-  "POST /api/payment/manage/:no/refund/settle": async (world) => {
-    const { no } = await freshOrder(world, 600);
-    const { ctx } = world.app;
-    const order = await findOrder(ctx.db, no);
-    const refund_no = `RF${freshName()}`;
-    if (order) {
-      const act = {
-        verb: "hold",
-        refundNo: refund_no,
-        amountMinor: 100,
-        actorId: 1,
-        reason: "fuzz",
-      } as const;
-      await ctx.ledger.changeOrder(orderChange(order, act));
-    }
-    await markRefund(ctx.db, refund_no, { state: "unknown", nextCheck: 0, checks: 9, nowSec: 1 });
-    const body = { refund_no, is_done: true, reason: "fuzz" };
-    return { path: `/api/payment/manage/${no}/refund/settle`, body };
-  },
-  "POST /api/payment/event/:id/settle": async (world) => {
-    const { no } = await freshOrder(world, 300);
-    const [event] = await listEvents(world.app.ctx.db, no);
-    return { path: `/api/payment/event/${event?.id}/settle`, body: { reason: "fuzz" } };
-  },
   "POST /api/user/login": async (world, { alice }) => {
     await set(world, openDoors);
     return { body: { username: alice.username, password: seedPassword } };
