@@ -119,7 +119,7 @@ function Conditions({
         >
           <Select
             mode="tags"
-            placeholder="不限"
+            placeholder="任意"
             showSearch={{ optionFilterProp: "label" }}
             options={[...choices.teams].map(([value, label]) => ({ value, label }))}
           />
@@ -127,10 +127,10 @@ function Conditions({
       </div>
       <div className="tg-form-row">
         <Form.Item name={[at, "kib_over"]} label="请求体大于（KiB）" rules={rulesFor("kib_over")}>
-          <NumberInput min={0} precision={0} placeholder="不限" style={{ width: "100%" }} />
+          <NumberInput min={0} precision={0} placeholder="任意" style={{ width: "100%" }} />
         </Form.Item>
         <Form.Item name={[at, "kib_up_to"]} label="请求体不超过（KiB）" rules={rulesFor("kib_up_to")}>
-          <NumberInput min={0} precision={0} placeholder="不限" style={{ width: "100%" }} />
+          <NumberInput min={0} precision={0} placeholder="任意" style={{ width: "100%" }} />
         </Form.Item>
       </div>
     </>
