@@ -48,6 +48,9 @@ export const LogEntry = z.object({
   /** What it cost the operator and what was paid for it, in billionths of a dollar; -1 = not known, or not for this reader. */
   cost: z.int().default(-1),
   revenue: z.int().default(-1),
+  /** The project of a team that the call is of; 0 and "" = none. */
+  project_id: z.int().default(0),
+  project_name: z.string().default(""),
   /** The failed attempts in their order; empty for non-admins. */
   trail: z.array(FailedChannel).default([]),
 });
@@ -62,8 +65,12 @@ export const SelfLogFilter = z.object({
   end_timestamp: query.count,
 });
 
-/** Administrators filter by user and channel too. */
-export const LogFilter = SelfLogFilter.extend({ username: query.text, channel: query.count });
+/** Administrators filter by user, channel and a team's project too. */
+export const LogFilter = SelfLogFilter.extend({
+  username: query.text,
+  channel: query.count,
+  project: query.count,
+});
 export type LogFilter = z.output<typeof LogFilter>;
 
 /** Sums over consumption entries whatever `type` says (requirements W3.9). */

@@ -177,6 +177,9 @@ it("an owner tops up the wallet with a code (requirements O10)", async () => {
   await page.getByLabel("兑换码", { exact: true }).fill(key ?? "");
   await page.getByRole("button", { name: /^兑\s?换$/ }).click();
   await page.getByText("$7.00").waitFor();
+  // Whoever tops up a team reads nothing of gift codes of his own.
+  await page.getByText("额度进入团队钱包").waitFor();
+  expect(await page.getByText("双方各得 5%").count()).toBe(0);
   await screenshots(page, "team-topup");
   expect(complaints).toEqual([]);
   await context.close();

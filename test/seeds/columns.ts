@@ -229,6 +229,7 @@ export const COLUMNS: ColumnsOf = {
     trail: true,
     key_id: true,
     member_id: true,
+    project_id: true,
     cost: true,
   },
   log_sums: named(["dimension", "key", "hour", ...SUMS]),

@@ -16,7 +16,12 @@ import { worthOf } from "./margins.ts";
 export const log: Handlers<{ log: typeof logApi }>["log"] = {
   async list(ctx, { actor, query, language }) {
     const worth = may(actor, "money.read") ? worthOf(ctx) : undefined;
-    const filter = { ...filterOf(query), username: query.username, channelId: query.channel };
+    const filter = {
+      ...filterOf(query),
+      username: query.username,
+      channelId: query.channel,
+      projectId: query.project,
+    };
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
     const data = rows.map((row) => present(row, language, worth));
     return { data, total: await countLogs(ctx.db, filter) };
@@ -33,6 +38,7 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
       ...filterOf(query),
       username: query.username,
       channelId: query.channel,
+      projectId: query.project,
     });
     return { quota, token: tokens, request: requests };
   },

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownerOfLimit } from "#server/jobs/limit-warnings.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { bill, order } from "#test/worlds/ledger-world.ts";
 
 describe.each(databases)("projects of teams on $name", (database) => {
   let app: TestApp;
@@ -54,6 +55,48 @@ describe.each(databases)("projects of teams on $name", (database) => {
     expect(listed).toMatchObject({ name: "网站", tokens: 1, spent: 30, requests: 1 });
     const { data } = await app.call(owner.who, "GET", `/api/team/${team}/usage`);
     expect(data.projects).toEqual([{ project_id: id, name: "网站", quota: 30, requests: 1 }]);
+  });
+
+  test("the log is read by project, of the team and of all, with its sums; another team's project is in neither", async () => {
+    const [one, two] = [await newProject(), await newProject()];
+    const stranger = await seedUser(app.ctx, "elsewhere");
+    const { data: other } = await app.call(stranger.who, "POST", "/api/team/", { name: "别的" });
+    const theirs = (await app.call(stranger.who, "POST", `/api/team/${other.id}/project`, { name: "x" }))
+      .data;
+    const wallets = app.ctx.db.selectFrom("teams").select("wallet_id").where("id", "=", team);
+    const { wallet_id: walletId } = await wallets.executeTakeFirstOrThrow();
+    const grant = { userId: walletId, kind: "grant", quota: { delta: 500n }, actorId: walletId } as const;
+    await app.ctx.ledger.adjust({ ...grant, reason: "test" });
+    for (const [project_id, charge] of [
+      [one.id, 3n],
+      [one.id, 4n],
+      [two.id, 5n],
+      [0, 6n],
+    ] as const) {
+      const { data: token } = await newToken({ team_id: team, project_id });
+      const called = order({ userId: walletId, tokenId: token.id }, 10n);
+      await app.ctx.ledger.reserve(called);
+      await app.ctx.ledger.settle(bill(called, charge));
+    }
+    const rowsOf = async (who: SeededUser["who"] | typeof asRoot, path: string) => {
+      const answer = await app.call(who, "GET", path);
+      const quotas = answer.data.map(({ quota }: { quota: number }) => quota);
+      return { quotas, total: answer.total, name: answer.data[0]?.project_name };
+    };
+    const ofOne = { quotas: [4, 3], total: 2, name: one.name };
+    const none = { quotas: [], total: 0, name: undefined };
+    expect(await rowsOf(owner.who, `/api/team/${team}/log?project_id=${one.id}`)).toEqual(ofOne);
+    expect(await rowsOf(owner.who, `/api/team/${team}/log?project_id=${theirs.id}`)).toEqual(none);
+    expect(await rowsOf(asRoot, `/api/log/?project=${one.id}`)).toEqual(ofOne);
+    expect(await rowsOf(asRoot, `/api/log/?project=${two.id}&model_name=gpt-4o`)).toMatchObject({
+      quotas: [5],
+    });
+    expect(await rowsOf(asRoot, `/api/log/?project=${two.id}&username=projector`)).toEqual(none);
+    const stat = async (query: string) => (await app.call(asRoot, "GET", `/api/log/stat?${query}`)).data;
+    expect(await stat(`project=${one.id}`)).toMatchObject({ quota: 7, request: 2 });
+    expect(await stat(`project=${one.id}&model_name=gpt-4o`)).toMatchObject({ quota: 7, request: 2 });
+    expect(await stat(`project=${one.id}&username=projector`)).toMatchObject({ quota: 0, request: 0 });
+    expect(await stat(`project=${theirs.id}`)).toMatchObject({ quota: 0, request: 0 });
   });
 
   test("a member without rights to costs sees none, and the owner is who a warning goes to", async () => {

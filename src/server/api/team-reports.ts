@@ -15,7 +15,7 @@ export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | 
     const { actor, query, language } = call;
     const team = await enterTeam(ctx, call, teamApi.logs);
     const memberId = mayInTeam(team.role, "calls") ? query.user_id : actor.id;
-    const filter = { ...filterOf(query), userId: team.wallet_id, memberId };
+    const filter = { ...filterOf(query), userId: team.wallet_id, memberId, projectId: query.project_id };
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
     const names = await nameUsers(
       ctx.db,

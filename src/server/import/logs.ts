@@ -64,6 +64,7 @@ function logOf(row: SourceRow, family: Family): LogRow {
     id: intOf(row, "id"),
     key_id: 0,
     member_id: 0,
+    project_id: 0,
     cost: -1,
     user_id: intOf(row, "user_id"),
     created_at: secondsOf(row, "created_at"),

@@ -123,7 +123,7 @@ describe("operations of three nodes on PostgreSQL", () => {
     if (kind > 20 && fromId !== toId)
       await ledger.transfer({
         ...{ operationId: id, fromId, toId, amount: 1n, actorId: fromId },
-        ...{ sent: "", received: "", display: { quotaPerUnit: 1, inCurrency: false } },
+        ...{ sent: "", received: "", display: { quotaPerUnit: 500_000, inCurrency: true } },
       });
     else if (kind > 0) {
       const grant = { userId: fromId, kind: "grant", actorId: 1, reason: "" } as const;

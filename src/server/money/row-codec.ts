@@ -296,6 +296,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     ["trail", "text"],
     ["key_id", "int"],
     ["member_id", "int"],
+    ["project_id", "int"],
     ["cost", "int"],
   ],
   values: (log) => [
@@ -320,6 +321,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     log.trail,
     log.key_id ?? 0,
     log.member_id ?? 0,
+    log.project_id ?? 0,
     log.cost ?? -1,
   ],
 };

@@ -188,6 +188,7 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
     request_id: bill.requestId,
     key_id: keyId,
     member_id: memberId,
+    project_id: projectId,
     cost: cost.cost,
   });
 }

@@ -104,6 +104,7 @@ function entryOf(candidates: Pick<Candidates, "all">, call: FailedCall, nowMs: n
     ...NO_CALL,
     user_id: caller.payerId,
     member_id: caller.payerId === caller.userId ? 0 : caller.userId,
+    project_id: caller.projectId ?? 0,
     created_at: Math.floor(nowMs / 1000),
     type: LogType.error,
     content: plain(told(call)),

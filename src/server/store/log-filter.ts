@@ -12,6 +12,8 @@ export interface LogFilter {
   readonly userId?: number | undefined;
   /** Who called, where the user is the wallet of a team. */
   readonly memberId?: number | undefined;
+  /** Of a team: the account is its wallet then. */
+  readonly projectId?: number | undefined;
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly tokenName?: string | undefined;
@@ -64,6 +66,20 @@ async function findDeleted(db: Db, username: string): Promise<number | undefined
     .limit(1)
     .executeTakeFirst();
   return user?.id;
+}
+
+/** A project's calls are found among those of its team, by the wallet that paid for them; -1 = of no account. */
+export async function resolveProject(db: Db, filter: LogFilter): Promise<LogFilter> {
+  const { projectId, userId } = filter;
+  if (!projectId) return filter;
+  const team = await db
+    .selectFrom("team_projects")
+    .innerJoin("teams", "teams.id", "team_projects.team_id")
+    .select("wallet_id")
+    .where("team_projects.id", "=", projectId)
+    .executeTakeFirst();
+  const walletId = team?.wallet_id ?? -1;
+  return { ...filter, userId: userId && userId !== walletId ? -1 : walletId };
 }
 
 /** Oldest and newest moment of the log, widened to whole spans. Unit: seconds. */
@@ -136,7 +152,7 @@ export interface LogPlan {
 
 /** Decides how to find the rows of a filter; undefined = there are none. */
 export async function planLogs(db: Db, given: LogFilter): Promise<LogPlan | undefined> {
-  const filter = await dropIdleBounds(db, await resolveUser(db, given));
+  const filter = await dropIdleBounds(db, await resolveProject(db, await resolveUser(db, given)));
   const driver = await chooseDriver(db, filter);
   const { start = 0, end = 0 } = filter;
   const range = start === 0 && end === 0 ? undefined : await idRange(db, start, end);
@@ -170,6 +186,7 @@ export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id"
     if (value) query = query.where(sql<boolean>`${isDriven(db, column, driver)} = ${value}`);
   }
   if (filter.memberId) query = query.where("logs.member_id", "=", filter.memberId);
+  if (filter.projectId) query = query.where("logs.project_id", "=", filter.projectId);
   if (filter.type) query = query.where("logs.type", "=", filter.type);
   // Says to the planner, which sees no values, that the index of entries that are not calls will do.
   if (filter.type && filter.type !== LogType.consume)

@@ -2,7 +2,7 @@
 import { type AliasedExpression, type SelectQueryBuilder, sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import { type Db, sumInt } from "./db.ts";
-import { type LogFilter, newestOnly, resolveUser } from "./log-filter.ts";
+import { type LogFilter, newestOnly, resolveProject, resolveUser } from "./log-filter.ts";
 import { idRange } from "./log-spans.ts";
 import type { LogSumsTable, Tables } from "./tables.ts";
 
@@ -23,13 +23,17 @@ const SPENT = [
 const HOUR_SUMS = [...SPENT, sumInt(sql.ref<number>("requests")).as("requests")] as const;
 
 /** The columns a filter narrows; those that are not wanted are left out. */
-type Wanted = readonly (readonly ["user_id" | "token_name" | "model_name" | "channel_id", number | string])[];
+type Wanted = readonly (readonly [
+  "user_id" | "token_name" | "model_name" | "channel_id" | "project_id",
+  number | string,
+])[];
 
 const DIMENSIONS = {
   user_id: "user",
   token_name: "token",
   model_name: "model",
   channel_id: "channel",
+  project_id: "project",
 } as const satisfies Record<Wanted[number][0], LogSumsTable["dimension"]>;
 
 function wantedOf(filter: LogFilter): Wanted {
@@ -38,6 +42,7 @@ function wantedOf(filter: LogFilter): Wanted {
     ["token_name", filter.tokenName],
     ["model_name", filter.modelName],
     ["channel_id", filter.channelId],
+    ["project_id", filter.projectId],
   ] as const;
   return all.flatMap(([column, value]) => (value ? [[column, value] as const] : []));
 }
@@ -54,6 +59,9 @@ function narrow<Table extends "logs" | "log_rollups", Row>(
 
 /** The sums that answer a filter by themselves; undefined = those along all dimensions have to. */
 function dimensionOf(wanted: Wanted): Pick<LogSumsTable, "dimension" | "key"> | undefined {
+  const project = wanted.find(([column]) => column === "project_id");
+  // It says whose wallet paid.
+  if (project) return { dimension: "project", key: String(project[1]) };
   const [first, second, ...more] = wanted;
   if (!first) return { dimension: "all", key: "" };
   if (!second) return { dimension: DIMENSIONS[first[0]], key: String(first[1]) };
@@ -135,12 +143,15 @@ function add(sums: readonly LogSums[]): LogSums {
  * from the sums by hour, which survive the clearing of the log.
  */
 export async function statLogs(db: Db, given: LogFilter): Promise<LogSums> {
-  const filter = await resolveUser(db, given);
+  const filter = await resolveProject(db, await resolveUser(db, given));
+  if (filter.projectId && filter.userId === -1) return NOTHING;
   const wanted = wantedOf(filter);
   const start = filter.start ?? 0;
   const end = filter.end ? filter.end : undefined;
-  // Nobody has this name today: the entries of who had it are found by the name in them.
-  if (filter.username) return sumLog(db, wanted, { start, end, username: filter.username });
+  // Nobody has this name today: the entries of who had it are found by the name in them. Sums of a project are along no other dimension.
+  const isMore = filter.tokenName || filter.modelName || filter.channelId;
+  if (filter.username || (filter.projectId && isMore))
+    return sumLog(db, wanted, { start, end, username: filter.username });
   const firstHour = Math.ceil(start / HOUR_SEC) * HOUR_SEC;
   // `end` itself is included, so an hour is whole when its last second is.
   const afterHours = end === undefined ? undefined : Math.floor((end + 1) / HOUR_SEC) * HOUR_SEC;

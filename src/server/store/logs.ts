@@ -34,6 +34,7 @@ const COLUMNS = [
   "trail",
   "key_id",
   "member_id",
+  "project_id",
   "cost",
 ] as const satisfies readonly (keyof LogRow)[];
 
@@ -59,6 +60,8 @@ export async function insertLogs(db: Db, logs: readonly NewLog[]): Promise<void>
 /** An entry with the names its channels have or had. */
 export type ListedLog = Omit<LogRow, "trail"> & {
   readonly channel_name: string;
+  /** "" = the call is of no project. */
+  readonly project_name: string;
   readonly trail: readonly NamedFailure[];
 };
 type NamedFailure = FailedAttempt & { readonly channelName: string };
@@ -93,11 +96,12 @@ async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[
     channel_id,
     ...trail.map(({ channelId }) => channelId),
   ]);
-  const names = await channelNames(db, ids);
+  const [names, projects] = await Promise.all([channelNames(db, ids), projectNames(db, rows)]);
   const nameOf = (id: number) => names.get(id) ?? "";
   return entries.map(({ trail, ...row }) => ({
     ...row,
     channel_name: nameOf(row.channel_id),
+    project_name: projects.get(row.project_id) ?? "",
     trail: trail.map((failure) => ({ ...failure, channelName: nameOf(failure.channelId) })),
   }));
 }
@@ -107,6 +111,14 @@ export async function channelNames(db: Db, given: readonly number[]): Promise<Re
   const ids = [...new Set(given)].filter((id) => id !== 0);
   if (ids.length === 0) return new Map();
   const rows = await db.selectFrom("channels").select(["id", "name"]).where("id", "in", ids).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+/** Names of the projects of entries, closed ones too. */
+async function projectNames(db: Db, entries: readonly LogRow[]): Promise<ReadonlyMap<number, string>> {
+  const ids = [...new Set(entries.map(({ project_id }) => project_id))].filter((id) => id !== 0);
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom("team_projects").select(["id", "name"]).where("id", "in", ids).execute();
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 

@@ -135,6 +135,8 @@ export interface LogsTable {
   estimated: number;
   /** The person who called, where the account that paid is a team's; 0 = the account is the person's. */
   member_id: Generated<number>;
+  /** The project of that team; 0 = none. */
+  project_id: Generated<number>;
   /** Channels that were called in vain before, `id:error,id:error`; "" = none. For administrators only. */
   trail: string;
   /** Which of a channel's several keys served; 0 = its only one. */

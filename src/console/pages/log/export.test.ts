@@ -76,7 +76,7 @@ describe("the file", () => {
     const csv = entriesCsv([entry(1, { token_name: "=cmd|' /C calc'!A0", content: "@x", quota: -7 })], true);
     const [head, row] = csv.trim().split("\r\n");
     expect(head).toBe(
-      "时间,渠道 ID,渠道,此前失败,用户,令牌,类型,模型,用时（毫秒）,首字（毫秒）,提示,补全,缓存,额度（点）,详情,请求 ID",
+      "时间,渠道 ID,渠道,此前失败,用户,项目,令牌,类型,模型,用时（毫秒）,首字（毫秒）,提示,补全,缓存,额度（点）,详情,请求 ID",
     );
     expect(row).toContain(",'=cmd|' /C calc'!A0,");
     expect(row).toContain(",-7,'@x,");

@@ -19,7 +19,7 @@ export function logPages(
 ): FetchPage<LogEntry> {
   // Entries that come while we read would push others to the next page: the end of the range is fixed.
   const fixed = { ...filter, end_timestamp: Math.min(filter.end_timestamp, nowSec) };
-  const { username: _user, channel: _channel, ...own } = fixed;
+  const { username: _user, channel: _channel, project: _project, ...own } = fixed;
   return (p, size) =>
     isAdmin
       ? call(logApi.list, { query: { ...fixed, p, size } }, signal)
@@ -31,6 +31,7 @@ const ADMIN_COLUMNS: readonly CsvColumn<LogEntry>[] = [
   ["渠道", (entry) => entry.channel_name],
   ["此前失败", (entry) => attemptsText(entry.trail)],
   ["用户", (entry) => entry.username],
+  ["项目", (entry) => entry.project_name],
 ];
 
 const COLUMNS: readonly CsvColumn<LogEntry>[] = [

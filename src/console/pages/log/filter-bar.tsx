@@ -30,6 +30,7 @@ const ADMIN_FIELDS: readonly FilterField[] = [
   ...FIELDS,
   { kind: "text", name: "username", label: "用户名称", chip: "用户" },
   { kind: "text", name: "channel", label: "渠道 ID", chip: "渠道", isNumber: true },
+  { kind: "text", name: "project", label: "项目 ID", chip: "项目", isNumber: true },
 ];
 
 export function FilterBar({ filters, isAdmin, onChange }: FilterBarProps) {

@@ -13,6 +13,7 @@ export interface LogFilters {
   /** Administrators only. */
   readonly channel: number;
   readonly username: string;
+  readonly project: number;
 }
 
 export const NO_FILTERS: LogFilters = {
@@ -23,6 +24,7 @@ export const NO_FILTERS: LogFilters = {
   end: 0,
   channel: 0,
   username: "",
+  project: 0,
 };
 
 export const LOG_TYPES: readonly { readonly value: number; readonly label: string }[] = [
@@ -45,6 +47,7 @@ export function readFilters(params: URLSearchParams): LogFilters {
     end: wholeIn(params.get("end")),
     channel: wholeIn(params.get("channel")),
     username: params.get("username") ?? "",
+    project: wholeIn(params.get("project")),
   };
 }
 
@@ -65,6 +68,7 @@ export function filterParams(filters: LogFilters): Record<string, string> {
     end: number(filters.end),
     channel: number(filters.channel),
     username: filters.username.trim(),
+    project: number(filters.project),
   };
 }
 
@@ -75,7 +79,8 @@ const HOUR = 3_600;
  * the same question keeps the same cache key and still includes an hour to come.
  */
 export function logQuery(filters: LogFilters, nowSec: number) {
-  const { type, token_name, model_name, channel, username } = filters;
+  const { type, token_name, model_name, channel, username, project, start } = filters;
   const end_timestamp = filters.end === 0 ? (Math.ceil(nowSec / HOUR) + 1) * HOUR : filters.end;
-  return { type, token_name, model_name, channel, username, start_timestamp: filters.start, end_timestamp };
+  const ofAdmins = { channel, username, project };
+  return { type, token_name, model_name, ...ofAdmins, start_timestamp: start, end_timestamp };
 }

@@ -59,7 +59,7 @@ function figuresOf(stat: Partial<LogStat>, display: QuotaDisplay): readonly Figu
 
 function LogStats({ filter, isAdmin }: StatsProps) {
   const display = useQuotaDisplay();
-  const { username: _user, channel: _channel, ...own } = filter;
+  const { username: _user, channel: _channel, project: _project, ...own } = filter;
   const stat = useQuery<LogStat>({
     ...(isAdmin ? query(logApi.stat, { query: filter }) : query(logApi.statSelf, { query: own })),
     placeholderData: keepPreviousData,
@@ -80,7 +80,7 @@ function LogStats({ filter, isAdmin }: StatsProps) {
 function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
   return ({ keyword: _keyword, ...page }: ListInput): Query<ListAnswer<LogEntry>> => {
     if (isAdmin) return query(logApi.list, { query: { ...page, ...filter } });
-    const { username: _user, channel: _channel, ...own } = filter;
+    const { username: _user, channel: _channel, project: _project, ...own } = filter;
     return query(logApi.listSelf, { query: { ...page, ...own } });
   };
 }

@@ -1,10 +1,13 @@
 // What a team's calls cost: by member and by model, and the calls one by one.
 import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
+import { type FilterField, ListFilters } from "#console/ui/list-filters.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { Section } from "#console/ui/section.tsx";
+import { withParams } from "#console/ui/table-state.ts";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import type { AnswerOf } from "#contract/endpoint.ts";
 import { LogType } from "#contract/log.ts";
@@ -102,6 +105,7 @@ type Entry = AnswerOf<typeof teamApi.logs>["data"][number];
 const columns: readonly Column<Entry>[] = [
   { key: "created_at", title: "时间", shows: "time", isFixed: true, width: 150 },
   { key: "member_name", title: "成员", shows: "text", none: "—", width: 110 },
+  { key: "project_name", title: "项目", shows: "text", none: "—", width: 110 },
   { key: "token_name", title: "令牌", shows: "text", none: "—", width: 110 },
   { key: "model_name", title: "模型", shows: "text", none: "—", isInHead: true, width: 160 },
   {
@@ -115,15 +119,38 @@ const columns: readonly Column<Entry>[] = [
 ];
 
 export function TeamLogs({ team }: { readonly team: Team }) {
+  const [params, setParams] = useSearchParams();
+  const project_id = Number(params.get("project")) || 0;
+  const projects = useQuery(query(teamApi.projects, { params: { id: team.id } }));
+  const options = (projects.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
+  const field: FilterField = {
+    ...{ kind: "choice", name: "project", label: "项目", chip: "项目", width: 160 },
+    options: [{ value: "", label: "全部项目" }, ...options],
+  };
   return (
     <ResourceTable<Entry>
       name="team-log"
       label="团队明细"
-      load={({ p, size }) => query(teamApi.logs, { params: { id: team.id }, query: { p, size } })}
+      filters={
+        options.length === 0 ? null : (
+          <ListFilters
+            label="团队明细筛选"
+            fields={[field]}
+            values={{ project: project_id === 0 ? "" : String(project_id) }}
+            onChange={(values) => setParams((current) => withParams(current, { ...values, page: "" }))}
+          />
+        )
+      }
+      load={({ p, size }) => query(teamApi.logs, { params: { id: team.id }, query: { p, size, project_id } })}
       columns={columns}
       cardTitle={(row) => row.model_name || row.content}
-      cardFacts={["created_at", "member_name", "token_name", "quota"]}
-      empty={{ text: "还没有记录。用团队的令牌调用接口后，每次消费都会记在这里。" }}
+      cardFacts={["created_at", "member_name", "project_name", "token_name", "quota"]}
+      empty={{
+        text:
+          project_id === 0
+            ? "还没有记录。用团队的令牌调用接口后，每次消费都会记在这里。"
+            : "没有符合筛选条件的记录。",
+      }}
     />
   );
 }

@@ -33,6 +33,8 @@ export interface Caller {
   readonly payerId: number;
   /** The team that pays; absent = none does. */
   readonly teamId?: number | undefined;
+  /** Of that team; 0 or absent = none. */
+  readonly projectId?: number | undefined;
   readonly username: string;
   /** What the person reads, zh or en; "" = he chose none. */
   readonly language: string;
@@ -343,6 +345,7 @@ function callerOf(
     userId: row.user_id,
     payerId: payerOf(row),
     teamId: row.team_id ?? undefined,
+    projectId: row.project_id,
     username: row.username,
     language: row.language,
     group,

@@ -47,6 +47,7 @@ import { batches } from "./0059-batches.ts";
 import { planRenewals } from "./0066-plan-renewals.ts";
 import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
+import { logProject } from "./0063-log-project.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -98,4 +99,5 @@ export const MIGRATIONS: readonly Migration[] = [
   planRenewals,
   commissionDebt,
   batches,
+  logProject,
 ];
