@@ -1,7 +1,7 @@
 // Each call's cost stands with its entry in the log and in the sums by hour, in both databases (requirements X09).
 import { expect, onTestFinished, test } from "vitest";
 import { createFakeRealtime } from "#test/emulators/fake-realtime.ts";
-import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { chatReply, chunk, json, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
 import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 
@@ -97,6 +97,31 @@ test("above the price the channel is not called where the operator wants that, a
   await world.setOption("SoldDollarYuan", "7");
   await world.setOption("RefuseBelowCostEnabled", "false");
   await world.setOption("RetryTimes", "0");
+});
+
+test("prices that are published while a call runs are those of the next one", async () => {
+  await addChannel("running", {});
+  const { promise: isPublished, resolve: publish } = Promise.withResolvers<void>();
+  const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+  world.upstream.script(async (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.write(chunk({ content: "hi" }));
+    begin();
+    await isPublished;
+    res.end(`${usageChunk(USAGE)}data: [DONE]\n\n`);
+  });
+  const before = world.ctx.prices().find(MODEL, MODEL, "default")?.weights;
+  if (before === undefined) throw new Error("no price");
+  const { charged } = await world.costOf(async () => {
+    const answer = await world.ask({ ...QUESTION, max_tokens: 1_000, stream: true });
+    await hasBegun;
+    await world.setOption("ModelRatio", JSON.stringify({ [MODEL]: 1_000 }));
+    publish();
+    expect(await answer.text()).toContain("[DONE]");
+  });
+  const quota = (600n * before.text + 400n * before.cached + 500n * before.completion) / before.over;
+  expect(charged).toBe(Number(quota));
+  await world.setOption("ModelRatio", "{}");
 });
 
 test("a long request is compared at the price of long ones, there and here", async () => {
