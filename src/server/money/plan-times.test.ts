@@ -1,7 +1,8 @@
 // Lengths of periods and windows: fixed when a period begins, by the calendar in Beijing, whatever the host's zone (requirements Y47, Y49).
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PLAN_WINDOWS, type PlanUnit } from "#contract/plan-terms.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import {
   DAY_SEC,
   daysLeft,
@@ -71,7 +72,7 @@ test("windows of a period join without gaps, and none goes beyond it", () => {
       if (kind === "week") expect(windows).toBe(Math.ceil(days / 7));
       if (kind === "month" && terms.unit === "month") expect(windows).toBe(terms.count);
     }),
-    { seed: 20_261_125, numRuns: 300 },
+    { seed: 20_261_125, numRuns: rounds(300, 10_000) },
   );
 });
 
@@ -103,6 +104,25 @@ test("a period that an invoice names has its times, and a window of a month for 
     }),
     { seed: 20_261_126, numRuns: 300 },
   );
+});
+
+test("the zone of the host changes nothing, also where clocks are put forward", () => {
+  const edges = ["2027-03-14T15:30:00", "2027-01-31T23:30:00", "2028-02-29T00:00:00"].map((text) =>
+    // The times of this file are Beijing's, whatever the host's zone.
+    periodFrom(at(text), { unit: "month", count: 3 }),
+  );
+  const seen = edges.map((period) => windowSpan("month", period, period.startsAt + 40 * DAY_SEC));
+  try {
+    for (const zone of ["America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]) {
+      vi.stubEnv("TZ", zone);
+      expect(new Date(0).getTimezoneOffset()).not.toBe(0);
+      const again = edges.map(({ startsAt }) => periodFrom(startsAt, { unit: "month", count: 3 }));
+      expect(again).toEqual(edges);
+      expect(again.map((one) => windowSpan("month", one, one.startsAt + 40 * DAY_SEC))).toEqual(seen);
+    }
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 test("a purchase at 23:30 has the windows of any other", () => {
