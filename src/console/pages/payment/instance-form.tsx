@@ -154,7 +154,11 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
         {row === undefined ? null : (
           <>
             <CopyField label="通知地址" copyLabel="复制通知地址" text={row.notify_url} />
-            <p className="tg-muted">多数平台下单时自动带上；Stripe 需在其后台把它填为 Webhook 地址。</p>
+            <p className="tg-muted">
+              多数平台下单时自动带上；Stripe 需在其后台把它填为 Webhook 地址，并选择事件
+              checkout.session.*、invoice.paid、invoice.payment_failed、customer.subscription.*、refund.* 和
+              charge.dispute.*。
+            </p>
           </>
         )}
       </Section>
