@@ -12,7 +12,7 @@ const REPLACING = [
   "src/server/egress/http1/{pool,reuse,stress,times,tls}.test.ts",
   "src/server/egress/proxy/tunnel{,-policy,-streams}.test.ts",
   "src/server/main/rotate-key.test.ts",
-  "src/server/money/{group-commit,laws,ledger-faults,limits-laws}.test.ts",
+  "src/server/money/{group-commit,laws,ledger-faults,limits-laws,plan-times}.test.ts",
   "src/server/money/postgres/backend.test.ts",
   "src/server/relay/proxies.test.ts",
   "src/server/store/{db,deferred-flush,migrate,wal-file}.test.ts",

@@ -280,6 +280,20 @@ describe("in the background", () => {
     expect(await world.ctx.db.selectFrom("tasks").select("id").execute()).toEqual([]);
   });
 
+  it("goes where rules of routing by size send it", async () => {
+    await addMakers();
+    const ids = (await world.ctx.db.selectFrom("channels").select("id").orderBy("id").execute()).map(
+      ({ id }) => id,
+    );
+    const last = ids.at(-1) ?? 0;
+    await world.setOption("RouteRules", JSON.stringify([{ name: "long", kib_over: 1, only: [last] }]));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { id } = await sdk().responses.create({ model, input: "x".repeat(2_000), background: true });
+      expect(madeBy(id)).toBe(makers.length - 1);
+    }
+    await world.setOption("RouteRules", "[]");
+  });
+
   it("that is not stored is refused", async () => {
     const ask = (part: object) =>
       world.ask({ model, input: "x", background: true, ...part }, { path: "/v1/responses" });

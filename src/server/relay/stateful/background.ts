@@ -52,7 +52,7 @@ export async function submitInBackground(
   const { ctx, bill } = services;
   const { model, pinned } = incoming;
   if (caller.limits.length > 0) await admit(services, state, { caller, incoming });
-  const found = pinned === undefined ? await findCandidates(ctx, caller, { model }) : [pinned];
+  const found = pinned === undefined ? await findCandidates(ctx, caller, incoming) : [pinned];
   // What rules would change in a call is not changed here.
   const candidates = found.filter(
     ({ provider, rewrite }) => keepsResponses(provider) && rewrite === undefined,

@@ -232,9 +232,14 @@ test("the released migrations are the ones that were released", () => {
         "dee786619bcbac1f0c98a1103c4583b0eeffa7b8957020b5d5a681ba4db50472",
       ],
       [
-        "0070-payment-days",
-        "ef18c71336f73e06f3ae071b06e15d1b861ab83f58ab18b01aea0855e383dbba",
-        "906c162b6b5a333782ca3173c63057c8771d656f38776531e47c1c373d685a8e",
+        "0059-batches",
+        "22e3f84591fe52f4d58a54732543f7ae2ed7097988bd62607caa4e003a776693",
+        "88971fb1bb0d81f563277ea2c58e3baf6d9cbb6aee221b7e2fe5600705fb4923",
+      ],
+      [
+        "0063-log-project",
+        "cb63010700c7bffb0a27c80d02228bc0bc37791aaf827e893eaafc5c0388b591",
+        "b580ff7622d1ad87f35e0ba1aff9fc882648e571e7f93201bc0db44ba60e9745",
       ],
       [
         "0066-plan-renewals",
@@ -247,9 +252,9 @@ test("the released migrations are the ones that were released", () => {
         "c4b6998e6a02dcce25cfe1ff0e27c4c4509ec5a4e11ad7e67a82801e6d24d13d",
       ],
       [
-        "0059-batches",
-        "22e3f84591fe52f4d58a54732543f7ae2ed7097988bd62607caa4e003a776693",
-        "88971fb1bb0d81f563277ea2c58e3baf6d9cbb6aee221b7e2fe5600705fb4923",
+        "0070-payment-days",
+        "ef18c71336f73e06f3ae071b06e15d1b861ab83f58ab18b01aea0855e383dbba",
+        "906c162b6b5a333782ca3173c63057c8771d656f38776531e47c1c373d685a8e",
       ],
     ]
   `);

@@ -44,10 +44,10 @@ import { serviceAccounts } from "./0049-service-accounts.ts";
 import { teamProjects } from "./0050-team-projects.ts";
 import { grantedSet } from "./0052-granted-set.ts";
 import { batches } from "./0059-batches.ts";
+import { logProject } from "./0063-log-project.ts";
 import { planRenewals } from "./0066-plan-renewals.ts";
 import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
-import { logProject } from "./0063-log-project.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -95,9 +95,9 @@ export const MIGRATIONS: readonly Migration[] = [
   serviceAccounts,
   teamProjects,
   grantedSet,
-  paymentDays,
-  planRenewals,
-  commissionDebt,
   batches,
   logProject,
+  planRenewals,
+  commissionDebt,
+  paymentDays,
 ];
