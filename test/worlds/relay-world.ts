@@ -206,7 +206,7 @@ export function createRelayWorld(): World {
     world.stopRelay = () => relay.cut();
     world.url = await world.serve(relay);
     const limits = { firstByteMs: 1_000, idleMs: 1_000, totalMs: 1_500 };
-    const times = { pingMs: 500, idleMs: 1_500, lifeMs: 1_500 };
+    const times = { pingMs: 500, idleMs: 1_500, lifeMs: 60_000 };
     world.hastyUrl = await world.serve(createRelay(app.ctx, limits, undefined, times));
     world.userId = (await seedUser(app.ctx, "caller")).id;
     const quota = { delta: 10n ** 12n };

@@ -311,24 +311,26 @@ it("more than there is room for is not taken in", async () => {
 describe("a socket that ends", () => {
   const LIMIT = { type: "error", status: 400, error: { code: "websocket_connection_limit_reached" } };
 
+  const PATIENT = { pingMs: 60_000, idleMs: 60_000, lifeMs: 60_000 };
+  const serveWith = (times: Partial<typeof PATIENT>) =>
+    world.serve(createRelay(world.ctx, {}, undefined, { ...PATIENT, ...times }));
+
   it("is told so after its life, when no call runs", async () => {
-    const client = open(world.hastyUrl);
+    const client = open(await serveWith({ lifeMs: 500 }));
     expect(await client.next()).toMatchObject([LIMIT]);
     expect(await client.closed).toEqual([1001, "websocket_connection_limit_reached"]);
   });
 
   it("is told so after the call that runs", async () => {
-    // The life is 1.5 s, and the upstream may be silent for as long as that.
-    world.upstream.script(
-      sse(
-        ...Array.from({ length: 25 }, () => [chunk({ content: "word " }), 100] as const).flat(),
-        chunk({}, "stop"),
-        DONE,
-      ),
-    );
-    const client = open(world.hastyUrl);
-    const events = await client.create(hi);
-    expect(events.at(-1).type).toBe("response.completed");
+    const lifeMs = 3_000;
+    const { step, release } = held();
+    world.upstream.script(step);
+    const client = open(await serveWith({ lifeMs }));
+    client.say({ type: "response.create", ...hi });
+    await until(client, "response.output_text.delta");
+    // In the same process: the socket's own timer was set before this one.
+    setTimeout(release, lifeMs);
+    await until(client, "response.completed");
     expect(await client.next()).toMatchObject([LIMIT]);
     await client.closed;
   });
@@ -362,8 +364,7 @@ describe("a socket that ends", () => {
   });
 
   it("is one whose client is gone without a word", async () => {
-    const times = { pingMs: 200, idleMs: 60_000, lifeMs: 60_000 };
-    const client = open(await world.serve(createRelay(world.ctx, {}, undefined, times)));
+    const client = open(await serveWith({ pingMs: 1_000 }));
     await client.create({ ...hi, generate: false });
     expect(sockets()).toBe(1);
     // It answers no ping.
