@@ -46,6 +46,29 @@ describe("when a window is over", () => {
     expect(judgeLimits(desk, order)).toMatchObject({ used: 9n, resetsAt: MIDNIGHT, canFit: true });
   });
 
+  test("a clock that was set back over midnight opens no window that is over, and nothing resets what is counted", () => {
+    const rule = ruleOf("day");
+    const desk = deskOf(rule, { start: MIDNIGHT, spent: 9n });
+    const usage = { rule, ref: REF, zone: undefined };
+    const order = { amount: 2n, limits: [REF], zone: undefined };
+    for (const nowSec of [MIDNIGHT + HOUR, MIDNIGHT - 1, NOW]) {
+      expect(usageOf({ ...desk, nowSec }, usage).used).toBe(9n);
+      expect(judgeLimits({ ...desk, nowSec }, order)).toMatchObject({ used: 9n });
+    }
+    expect(usageOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
+  });
+
+  test("another zone or window begins with nothing, what was spent before does not fill it", () => {
+    const old = { start: MIDNIGHT - 24 * HOUR, spent: 9n };
+    const usage = (rule: LimitBook, zone: string) =>
+      usageOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
+    expect(usage(ruleOf("day"), "UTC")).toBe(9n);
+    expect(usage(ruleOf("week", { since: NOW }), "UTC")).toBe(0n);
+    // In Shanghai it is eighteen o'clock of a day that began at sixteen of UTC's day before.
+    expect(usage(ruleOf("day"), "Asia/Shanghai")).toBe(9n);
+    expect(usage(ruleOf("day"), "America/New_York")).toBe(0n);
+  });
+
   test("a session is over five hours after its first call, and begins anew then", () => {
     const rule = ruleOf("session");
     const ask = { rule, zone: undefined, nowSec: NOW, excess: 1n };
