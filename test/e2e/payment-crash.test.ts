@@ -202,7 +202,9 @@ class Nodes {
 }
 
 describe.each(engines)("payments on %s", (engine) => {
-  test(`are credited once each through ${ROUNDS} kills`, { timeout: 1_200_000 }, async () => {
+  test("are credited once each, however often they are told and whenever a process dies", {
+    timeout: 1_200_000,
+  }, async () => {
     const nodes = new Nodes();
     onTestFinished(() => nodes.drop());
     await nodes.start(engine);
