@@ -75,7 +75,12 @@ async function bring(
   const isKnown = isOurs && order.trade_no === tradeNo;
   if (isKnown && order.paid_minor === amountMinor) return "same";
   const origin = { kind: "poll", key: `${tradeNo}/${amountMinor}`, body: "" } as const;
-  if (!answer.isHearsay || !isOurs) {
+  const facts = { trade_no: tradeNo, amount_minor: amountMinor, currency: payment.currency };
+  // What waits for a person already is no difference of the next look.
+  const keep = async (verdict: string): Promise<Verdict> =>
+    (await bringOddity(tools, instance, { orderNo, verdict, origin, facts })) ? "differs" : "same";
+  if (!isOurs) return keep("unknown_order");
+  if (!answer.isHearsay) {
     await bringPayment(tools, instance, { payment, origin });
     return "differs";
   }
@@ -83,9 +88,7 @@ async function bring(
   if (asked === "unclear" || asked === "throttled" || asked === "off") return "unclear";
   const now = asked === "paid" ? await findOrder(tools.db, orderNo) : order;
   if (now?.trade_no === tradeNo && now.paid_minor === amountMinor) return "differs";
-  const facts = { trade_no: tradeNo, amount_minor: amountMinor, currency: payment.currency };
-  await bringOddity(tools, instance, { orderNo, verdict: "not_confirmed", origin, facts });
-  return "differs";
+  return keep("not_confirmed");
 }
 
 /** Brings a refund that was made at the provider and that we have not heard of. */
@@ -105,13 +108,13 @@ async function report(tools: OrderTools, instance: Instance, order: OrderRow): P
   if (answer === "unclear" || answer === "throttled") return "unclear";
   if (answer === "paid" || answer === "off") return "same";
   const { order_no: orderNo, trade_no, paid_minor, currency } = order;
-  await bringOddity(tools, instance, {
+  const isNew = await bringOddity(tools, instance, {
     orderNo,
     verdict: "not_listed",
     origin: { kind: "poll", key: `compare/${trade_no}`, body: "" },
     facts: { trade_no, amount_minor: paid_minor, currency },
   });
-  return "differs";
+  return isNew ? "differs" : "same";
 }
 
 /** Days that are to be compared, oldest first, `2026-11-24`: those after the last one, up to the one that has ended. Pure. */

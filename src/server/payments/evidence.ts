@@ -118,8 +118,12 @@ interface Oddity {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Something genuine that fits nowhere: kept for a person, told once (requirements Y21). */
-export async function bringOddity(tools: EvidenceTools, instance: Instance, oddity: Oddity): Promise<void> {
+/** Something genuine that fits nowhere: kept for a person, told once (requirements Y21). Returns whether it is new. */
+export async function bringOddity(
+  tools: EvidenceTools,
+  instance: Instance,
+  oddity: Oddity,
+): Promise<boolean> {
   const { orderNo, verdict, origin, facts } = oddity;
   const isNew = await insertEvent(tools.db, {
     instance_id: instance.id,
@@ -133,6 +137,7 @@ export async function bringOddity(tools: EvidenceTools, instance: Instance, oddi
     created_at: tools.clock.seconds(),
   });
   if (isNew) alarm(tools, instance, { orderNo, verdict });
+  return isNew;
 }
 
 function alarm(
