@@ -34,11 +34,8 @@ export async function guide(
   // What a recipe names itself needs none, and opening codes is limited.
   const needsId = made?.path === undefined && endpoint.path.includes(":id");
   const id = needsId ? await freshId(world, people, endpoint.path) : 0;
-  return {
-    caller: BY_LEVEL[endpoint.level],
-    path: endpoint.path.replace(":id", String(id)),
-    ...made,
-  };
+  const path = endpoint.path.replace(":id", String(id));
+  return { caller: BY_LEVEL[endpoint.level], path, ...made };
 }
 
 /** Something of this resource that nothing else needs. */
