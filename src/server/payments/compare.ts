@@ -79,11 +79,12 @@ async function bring(
   // What waits for a person already is no difference of the next look.
   const keep = async (verdict: string): Promise<Verdict> =>
     (await bringOddity(tools, instance, { orderNo, verdict, origin, facts })) ? "differs" : "same";
-  if (!isOurs) return keep("unknown_order");
-  if (!answer.isHearsay) {
+  // A renewal's order is made when its payment is brought.
+  if (!answer.isHearsay && (isOurs || payment.invoice !== undefined)) {
     await bringPayment(tools, instance, { payment, origin });
     return "differs";
   }
+  if (!isOurs) return keep("unknown_order");
   const asked = isKnown ? "open" : await askOrder(tools, order, { kind: "poll", isUrgent: true });
   if (asked === "unclear" || asked === "throttled" || asked === "off") return "unclear";
   const now = asked === "paid" ? await findOrder(tools.db, orderNo) : order;
