@@ -27,6 +27,7 @@ beforeAll(async () => {
     group: "default",
   };
   await manage(url, "POST", "/api/channel/", draft);
+  await world.setOption("BatchesEnabled", "true");
   await world.setOption("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2_000 }));
   client = new OpenAI({ apiKey: `sk-${rootKey}`, baseURL: `${url}/v1`, maxRetries: 0 });
   const text = LINES.map((id) => requestLine(id)).join("\n");
