@@ -72,7 +72,7 @@ async function pay(page: Page, desk: Desk): Promise<{ no: string; ms: number }> 
   const order = await manage(world.server.url, "GET", `/api/payment/manage/${no}`);
   expect(order).toMatchObject({ order: { status: "credited" } });
   const ms = performance.now() - began;
-  await page.getByText("已到账", { exact: true }).waitFor();
+  await page.getByText(/^(额度已到账，可以使用了|套餐已购买，按有效期使用)。$/).waitFor();
   return { no, ms };
 }
 
