@@ -1,68 +1,33 @@
 // Two nodes of one PostgreSQL look after the same batches, and their clients look as well: each part is booked once (requirements C58).
 import OpenAI, { toFile } from "openai";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { type BatchEmulator, startBatches } from "#test/emulators/batch-emulator.ts";
-import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { answerLine, BATCH_MODEL, named, requestLine } from "#test/worlds/batch-world.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
 
-const MASTER_KEY = "one master key for both nodes of the test";
-const PATIENCE = { timeout: 20_000 };
 const BATCHES = 6;
 const LINES = named(1_200);
 /** (10 + 5 × 3) × 2 × 0.5 for each line, in two parts. */
 const CHARGES = [1_000 * 25, 200 * 25];
 
-let database: PostgresDatabase;
 let upstream: BatchEmulator;
-const apps: TestApp[] = [];
-const urls: string[] = [];
+const nodes = twoNodes();
+const { apps, urls, node } = nodes;
 
 beforeAll(async () => {
-  database = await createPostgresDatabase();
   upstream = await startBatches();
-  for (let node = 0; node < 2; node += 1) {
-    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
-    apps.push(app);
-    urls.push(await app.listen());
-  }
-  const draft = {
-    type: 8,
-    name: "c",
-    key: "k",
-    base_url: upstream.url,
-    models: BATCH_MODEL,
-    group: "default",
-  };
-  await first().call(asRoot, "POST", "/api/channel/", draft);
-  await first().ctx.options.set("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2 }));
-  await first().ctx.options.set("BatchesEnabled", "true");
-  await first().ctx.options.set("CompletionRatio", JSON.stringify({ [BATCH_MODEL]: 3 }));
-  for (const { ctx } of apps)
-    await vi.waitFor(() => {
-      expect(ctx.candidates.find("default", BATCH_MODEL)).toHaveLength(1);
-      expect(ctx.options.get("CompletionRatio")).toMatchObject({ [BATCH_MODEL]: 3 });
-    }, PATIENCE);
+  await nodes.addChannel(BATCH_MODEL, { base_url: upstream.url });
+  await nodes.set("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2 }));
+  await nodes.set("CompletionRatio", JSON.stringify({ [BATCH_MODEL]: 3 }));
+  await nodes.set("BatchesEnabled", "true");
 }, 60_000);
-afterAll(async () => {
-  for (const app of apps) await app.close();
-  await upstream.close();
-  await database.drop();
-});
-
-function first(): TestApp {
-  return apps[0] ?? expect.fail();
-}
+afterAll(() => upstream.close());
 
 test("submitted on one, ended on either, seen on both, booked once each", { timeout: 60_000 }, async () => {
-  const { ctx } = first();
-  const { id: userId } = await seedUser(ctx, "maker");
-  const quota = { delta: 10n ** 9n };
-  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
-  const { key } = await seedToken(ctx, userId);
+  const { ctx } = node(0);
+  const { key } = await nodes.newcomer("maker");
   const clients = urls.map((url) => new OpenAI({ apiKey: `sk-${key}`, baseURL: `${url}/v1`, maxRetries: 0 }));
   const client = (n: number) => clients[n % 2] ?? expect.fail();
   const text = Buffer.from(LINES.map((id) => requestLine(id)).join("\n"));

@@ -1,52 +1,22 @@
 // Limits of tokens and users, and rotations of keys, hold over all nodes of one PostgreSQL together (requirements L06, K12).
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
 import { errorOf, QUESTION } from "#test/worlds/relay-world.ts";
+import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
 
-const MASTER_KEY = "one master key for both nodes of the test";
-
-/** On a busy machine. */
-const PATIENCE = { timeout: 10_000 };
-
-let database: PostgresDatabase;
 let upstream: FakeUpstream;
-const apps: TestApp[] = [];
-const urls: string[] = [];
+const nodes = twoNodes();
+const { urls, node } = nodes;
 
 beforeAll(async () => {
-  database = await createPostgresDatabase();
   upstream = await createFakeUpstream();
-  for (let node = 0; node < 2; node += 1) {
-    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
-    apps.push(app);
-    urls.push(await app.listen());
-  }
-  const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
-  await first().call(asRoot, "POST", "/api/channel/", draft);
-  await vi.waitFor(() => expect(apps[1]?.ctx.candidates.find("default", "gpt-4")).toHaveLength(1), PATIENCE);
+  await nodes.addChannel("gpt-4", { base_url: upstream.url });
 });
-afterAll(async () => {
-  for (const app of apps) await app.close();
-  await upstream.close();
-  await database.drop();
-});
+afterAll(() => upstream.close());
 
-function first(): TestApp {
-  return apps[0] ?? expect.fail();
-}
-
-async function limit(option: "TokenRequestsPerMinute" | "UserConcurrency", most: number): Promise<void> {
-  await first().ctx.options.set(option, String(most));
-  await expect.poll(() => apps.map(({ ctx }) => ctx.options.get(option)), PATIENCE).toEqual([most, most]);
-}
-
-async function newcomer(name: string): Promise<string> {
-  const { id } = await seedUser(first().ctx, name);
-  return (await seedToken(first().ctx, id)).key;
-}
+const limit = (option: "TokenRequestsPerMinute" | "UserConcurrency", most: number) =>
+  nodes.set(option, String(most));
 
 function ask(node: number, key: string): Promise<Response> {
   return fetch(`${urls[node]}/v1/chat/completions`, {
@@ -59,7 +29,7 @@ function ask(node: number, key: string): Promise<Response> {
 test("calls a minute count together, whichever node takes them", async () => {
   upstream.script(json(chatReply("hi")));
   await limit("TokenRequestsPerMinute", 6);
-  const key = await newcomer("minute");
+  const { key } = await nodes.newcomer("minute");
   const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => ask(index % 2, key)));
   const statuses = answers.map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(6);
@@ -76,7 +46,7 @@ test("calls at once count together, and room on one node is room on the other", 
       ),
   );
   await limit("UserConcurrency", 4);
-  const key = await newcomer("at-once");
+  const { key } = await nodes.newcomer("at-once");
   const before = upstream.journal.length;
   let answered = 0;
   const answers = Array.from({ length: 12 }, async (_, index) => {
@@ -97,7 +67,7 @@ test("calls at once count together, and room on one node is room on the other", 
 
 test("a key that is rotated out is refused by the other node within a second", async () => {
   upstream.script(json(chatReply("hi")));
-  const app = first();
+  const app = node(0);
   const { id, who } = await seedUser(app.ctx, "rotator");
   const token = await seedToken(app.ctx, id);
   const status = async (key: string) => {

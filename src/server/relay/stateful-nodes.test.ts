@@ -1,58 +1,33 @@
 // Responses that upstreams keep, over two nodes of one PostgreSQL: made on one, gone on from on the other; one in the background is finished by
 // the node that is left, and booked once (requirements C60, C62).
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
-import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
 
-const MASTER_KEY = "one master key for both nodes of the test";
-const PATIENCE = { timeout: 10_000 };
 const model = "gpt-4o";
 
-let database: PostgresDatabase;
-const apps: TestApp[] = [];
-const urls: string[] = [];
+const nodes = twoNodes();
+const { apps, urls, node } = nodes;
 const makers: ResponsesEmulator[] = [];
 
 beforeAll(async () => {
-  database = await createPostgresDatabase();
-  for (let node = 0; node < 2; node += 1) {
-    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
-    apps.push(app);
-    urls.push(await app.listen());
-    makers.push(await startResponses(`n${node}`));
+  for (let at = 0; at < 2; at += 1) {
+    const maker = await startResponses(`n${at}`);
+    makers.push(maker);
+    await nodes.addChannel(model, { base_url: maker.url, type: 1 });
   }
-  for (const { url, name } of makers) {
-    const draft = { type: 1, name, key: `sk-${name}`, base_url: url, models: model, group: "default" };
-    await node(0).call(asRoot, "POST", "/api/channel/", draft);
-  }
-  await node(0).ctx.options.set("ResponsesStateEnabled", "true");
-  for (const { ctx } of apps)
-    await vi.waitFor(() => {
-      expect(ctx.candidates.find("default", model)).toHaveLength(2);
-      expect(ctx.options.get("ResponsesStateEnabled")).toBe(true);
-    }, PATIENCE);
+  await nodes.set("ResponsesStateEnabled", "true");
 });
 afterAll(async () => {
-  for (const app of apps) await app.close();
   for (const maker of makers) await maker.close();
-  await database.drop();
 });
-
-function node(at: number): TestApp {
-  return apps[at] ?? expect.fail();
-}
 
 test("events that clients of both nodes follow are booked once", async () => {
   const { ctx } = node(1);
-  const { id: userId } = await seedUser(ctx, "follower");
-  const quota = { delta: 10n ** 9n };
-  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
-  const { key } = await seedToken(ctx, userId);
+  const { key, userId } = await nodes.newcomer("follower");
   const sdk = (at: number) => new OpenAI({ baseURL: `${urls[at]}/v1`, apiKey: `sk-${key}`, maxRetries: 0 });
   const started = await sdk(0).responses.create({ model, input: "long", background: true, stream: true });
   const events = started[Symbol.asyncIterator]();
@@ -87,10 +62,7 @@ test("events that clients of both nodes follow are booked once", async () => {
 
 test("what one node began the other goes on with, once", async () => {
   const { ctx } = node(1);
-  const { id: userId } = await seedUser(ctx, "maker");
-  const quota = { delta: 10n ** 9n };
-  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
-  const { key } = await seedToken(ctx, userId);
+  const { key, userId } = await nodes.newcomer("maker");
   const sdk = (at: number) => new OpenAI({ baseURL: `${urls[at]}/v1`, apiKey: `sk-${key}`, maxRetries: 0 });
   const makerOf = (id: string) => makers.find(({ name }) => id.includes(`_${name}_`));
   for (let turn = 0; turn < 6; turn += 1) {

@@ -1,62 +1,27 @@
 // Two nodes of one PostgreSQL look after the same videos: one of them asks, one settlement comes of it (requirements C52).
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
-import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
 import { ORDER, read, VIDEO_MODEL, VIDEO_PRICE } from "#test/worlds/video-world.ts";
 
-const MASTER_KEY = "one master key for both nodes of the test";
-const PATIENCE = { timeout: 10_000 };
 const VIDEOS = 12;
 
-let database: PostgresDatabase;
 let upstream: FakeUpstream;
-const apps: TestApp[] = [];
-const urls: string[] = [];
+const nodes = twoNodes();
+const { apps, urls, node } = nodes;
 
 beforeAll(async () => {
-  database = await createPostgresDatabase();
   upstream = await createFakeUpstream();
-  for (let node = 0; node < 2; node += 1) {
-    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
-    apps.push(app);
-    urls.push(await app.listen());
-  }
-  const draft = {
-    type: 8,
-    name: "c",
-    key: "k",
-    base_url: upstream.url,
-    models: VIDEO_MODEL,
-    group: "default",
-  };
-  await first().call(asRoot, "POST", "/api/channel/", draft);
-  await first().ctx.options.set("ModelRatio", JSON.stringify({ [VIDEO_MODEL]: 50 }));
-  for (const { ctx } of apps)
-    await vi.waitFor(() => {
-      expect(ctx.candidates.find("default", VIDEO_MODEL)).toHaveLength(1);
-      expect(ctx.options.get("ModelRatio")).toMatchObject({ [VIDEO_MODEL]: 50 });
-    }, PATIENCE);
+  await nodes.addChannel(VIDEO_MODEL, { base_url: upstream.url });
+  await nodes.set("ModelRatio", JSON.stringify({ [VIDEO_MODEL]: 50 }));
 });
-afterAll(async () => {
-  for (const app of apps) await app.close();
-  await upstream.close();
-  await database.drop();
-});
-
-function first(): TestApp {
-  return apps[0] ?? expect.fail();
-}
+afterAll(() => upstream.close());
 
 test("submitted on one, done on either, seen on both, booked once each", async () => {
-  const { ctx } = first();
-  const { id: userId } = await seedUser(ctx, "maker");
-  const quota = { delta: 10n ** 9n };
-  await ctx.ledger.adjust({ userId, kind: "grant", quota, actorId: 1, reason: "test" });
-  const { key } = await seedToken(ctx, userId);
+  const { ctx } = node(0);
+  const { key } = await nodes.newcomer("maker");
   const headers = { authorization: `Bearer sk-${key}`, "content-type": "application/json" };
   upstream.script(json({ id: "up", status: "queued" }));
   const ids: string[] = [];

@@ -4,6 +4,7 @@ import { changeOpenTask, markTaskBooked, type TaskRow } from "#server/store/task
 import { bookBatch } from "./batch/book.ts";
 import type { TaskTools } from "./channel.ts";
 import { type Made, type TaskFacts, taskCharge } from "./facts.ts";
+import { settleTask } from "./settle.ts";
 
 /** What a failed task tells. Both are shown to its owner. */
 export interface TaskEnd {
@@ -63,30 +64,9 @@ export async function bookTask(tools: TaskTools, row: TaskRow): Promise<void> {
   await markTaskBooked(db, row.id);
 }
 
-async function settle({ ledger, options, events }: TaskTools, row: TaskRow): Promise<void> {
-  const { request_id: requestId, payer_id: userId, token_id: tokenId } = row;
-  const { channel_id: channelId, key_id: keyId, model } = row;
+async function settle(tools: TaskTools, row: TaskRow): Promise<void> {
   const facts = factsOf(row) as TaskFacts & { readonly made?: Made };
-  const { amount, usage, content, isEstimated } = taskCharge(facts, facts.made ?? {});
-  const log = {
-    content,
-    model_name: model,
-    elapsed_time: (row.ended_at - row.created_at) * 1_000,
-    first_byte_time: 0,
-    is_stream: 0,
-    estimated: isEstimated ? 1 : 0,
-    trail: "",
-  };
-  const booking = await ledger.settle({
-    requestId,
-    userId,
-    tokenId,
-    channelId,
-    keyId,
-    charge: amount,
-    usage,
-    log: options.get("LogConsumeEnabled") ? log : null,
-  });
-  const quota = Number(booking.shortfall);
-  if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
+  const { amount: charge, ...booked } = taskCharge(facts, facts.made ?? {});
+  const { request_id: requestId, model } = row;
+  await settleTask(tools, row, { ...booked, requestId, model, charge });
 }

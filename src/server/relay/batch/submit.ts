@@ -2,15 +2,14 @@
 // something was sent and it is not known what became of it, nothing is sent again (requirements C53, C59).
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { reserveTask } from "#server/relay/reserve-task.ts";
 import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
 import type { RequestState } from "#server/relay/routing/failover.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
-import { refusalOf } from "#server/relay/serve.ts";
 import type { Services } from "#server/relay/services.ts";
 import { randomHex } from "#server/secrets.ts";
 import {
@@ -217,17 +216,9 @@ async function reserveParts(
   for (const [at, part] of parts.entries()) {
     const { model } = part;
     const requestId = rows[at]?.request_id ?? "";
-    const verdict = await ctx.ledger.reserve({
-      requestId,
-      userId: caller.payerId,
-      tokenId: caller.tokenId,
-      amount: held(bill, partEstimate(part, { caller, facts, nowSec: ctx.clock.seconds() })),
-      modelName: model,
-      isKept: true,
-      ...(caller.limits.length > 0 && windowsOf(caller, model, ctx.options)),
-      ...(caller.plans.length > 0 && plansOf(caller, model)),
-    });
-    if (verdict !== "reserved") throw new LocalError(unpaid(await refusalOf(services, state, verdict)));
+    const amount = held(bill, partEstimate(part, { caller, facts, nowSec: ctx.clock.seconds() }));
+    const refusal = await reserveTask(services, state, { caller, model, amount, requestId });
+    if (refusal !== undefined) throw new LocalError(unpaid(refusal));
   }
 }
 

@@ -5,16 +5,15 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { held, priceOf } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { estimatePrompt, expectedOutput, mostTokens, pricingOf } from "#server/relay/billing/pricing-text.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { reserveTask } from "#server/relay/reserve-task.ts";
 import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
-import { refusalOf } from "#server/relay/serve.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
@@ -75,17 +74,8 @@ export async function submitInBackground(
     const amount = held(bill, pricingOf(bill, incoming).firstAmount(price));
     const cap = costCapOf(caller, model, ctx.clock.seconds());
     if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
-    const verdict = await ctx.ledger.reserve({
-      requestId: state.requestId,
-      userId: caller.payerId,
-      tokenId: caller.tokenId,
-      amount,
-      modelName: model,
-      isKept: true,
-      ...(caller.limits.length > 0 && windowsOf(caller, model, ctx.options)),
-      ...(caller.plans.length > 0 && plansOf(caller, model)),
-    });
-    if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
+    const refusal = await reserveTask(services, state, { caller, model, amount });
+    if (refusal !== undefined) throw new LocalError(refusal);
     return await submit(services, state, { caller, incoming, candidates, row });
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);

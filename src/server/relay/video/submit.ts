@@ -6,16 +6,15 @@ import type { Price, PriceRatios } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { reserveTask } from "#server/relay/reserve-task.ts";
 import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
-import { refusalOf } from "#server/relay/serve.ts";
 import type { Services } from "#server/relay/services.ts";
 import { randomHex } from "#server/secrets.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
@@ -102,7 +101,8 @@ async function submitIn(
     facts: offers[0] as TaskFacts, // there is one
   });
   try {
-    await reserve(services, state, { caller, model, amount });
+    const refusal = await reserveTask(services, state, { caller, model, amount });
+    if (refusal !== undefined) throw new LocalError(refusal);
     return await callChannels(services, state, { ...asked, candidates: priced, row });
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);
@@ -174,26 +174,6 @@ function videoPrice(
 
 function ratiosOf({ model, modelRatio, completionRatio, cacheRatio, groupRatio }: Price): PriceRatios {
   return { model, modelRatio, completionRatio, cacheRatio, groupRatio };
-}
-
-/** Throws: LocalError. */
-async function reserve(
-  services: Services,
-  state: Submission,
-  { caller, model, amount }: { caller: Caller; model: string; amount: bigint },
-): Promise<void> {
-  const { ledger, options } = services.ctx;
-  const verdict = await ledger.reserve({
-    requestId: state.requestId,
-    userId: caller.payerId,
-    tokenId: caller.tokenId,
-    amount,
-    modelName: model,
-    isKept: true,
-    ...(caller.limits.length > 0 && windowsOf(caller, model, options)),
-    ...(caller.plans.length > 0 && plansOf(caller, model)),
-  });
-  if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
 }
 
 interface Ready extends Asked {

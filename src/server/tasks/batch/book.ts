@@ -4,6 +4,7 @@
 import { type BatchPart, listOpenParts, markPartBooked } from "#server/store/batch-files.ts";
 import { markTaskBooked, type TaskRow } from "#server/store/tasks.ts";
 import type { TaskTools } from "#server/tasks/channel.ts";
+import { settleTask } from "#server/tasks/settle.ts";
 import { batchFactsOf, explainPart, type PartSum, priceOf } from "./facts.ts";
 
 /** Throws: when the ledger cannot take it now; it is tried again. */
@@ -19,36 +20,18 @@ export async function bookBatch(tools: TaskTools, row: TaskRow): Promise<void> {
 }
 
 async function settlePart(
-  { ledger, options, events }: TaskTools,
+  tools: TaskTools,
   row: TaskRow,
   { request_id: requestId, sum: text }: BatchPart,
 ): Promise<void> {
   // What decideBatch wrote.
   const sum = JSON.parse(text) as PartSum;
   const { prices, group, isGroupNamed } = batchFactsOf(row);
-  const stored = prices[sum.model];
-  if (stored === undefined) throw new Error(`no price of ${sum.model} was noted`);
-  const { usage, content } = explainPart(sum, priceOf(stored));
-  const { payer_id: userId, token_id: tokenId, channel_id: channelId, key_id: keyId } = row;
-  const log = {
-    content: isGroupNamed ? `${content}（分组 ${group}）` : content,
-    model_name: sum.model,
-    elapsed_time: (row.ended_at - row.created_at) * 1_000,
-    first_byte_time: 0,
-    is_stream: 0,
-    estimated: sum.untold > 0 ? 1 : 0,
-    trail: "",
-  };
-  const booking = await ledger.settle({
-    requestId,
-    userId,
-    tokenId,
-    channelId,
-    keyId,
-    charge: BigInt(sum.charge),
-    usage,
-    log: options.get("LogConsumeEnabled") ? log : null,
-  });
-  const quota = Number(booking.shortfall);
-  if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
+  const { model } = sum;
+  const stored = prices[model];
+  if (stored === undefined) throw new Error(`no price of ${model} was noted`);
+  const { usage, content: explained } = explainPart(sum, priceOf(stored));
+  const content = isGroupNamed ? `${explained}（分组 ${group}）` : explained;
+  const charge = BigInt(sum.charge);
+  await settleTask(tools, row, { requestId, model, charge, usage, content, isEstimated: sum.untold > 0 });
 }
