@@ -1,16 +1,22 @@
 // Channels behind an outbound proxy, end to end (requirements C10, C13, C14, C17). The vendors' names resolve nowhere but at the proxy: what
 // does not go through it does not arrive.
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import OpenAI, { toFile } from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { queryBalance } from "#server/channels/balance.ts";
 import { testChannel } from "#server/channels/probe.ts";
 import { sealProxy } from "#server/channels/proxies.ts";
 import { listUpstreamModels } from "#server/channels/upstream-models.ts";
+import { pollTasks } from "#server/tasks/poll.ts";
+import { startBatches } from "#test/emulators/batch-emulator.ts";
 import { ChinaEmulator } from "#test/emulators/china-emulator.ts";
 import { createFakeRealtime, type FakeRealtime } from "#test/emulators/fake-realtime.ts";
 import { chatReply, json, raw, type Step } from "#test/emulators/fake-upstream.ts";
 import { type ProxyWorld, startHttpProxy } from "#test/emulators/proxies.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
+import { openResponses } from "#test/emulators/responses-client.ts";
+import { startResponses } from "#test/emulators/responses-emulator.ts";
+import { answerLine, BATCH_MODEL, requestLine } from "#test/worlds/batch-world.ts";
 import {
   CHANNEL_KEY,
   type ChannelSeed,
@@ -63,6 +69,16 @@ const live = (id: number) => world.ctx.candidates.byId(id) ?? expect.fail("no su
 const statusOf = async (id: number) =>
   (await world.ctx.db.selectFrom("channels").select("status").where("id", "=", id).executeTakeFirstOrThrow())
     .status;
+
+function sdk(): OpenAI {
+  return new OpenAI({ baseURL: `${world.url}/v1`, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
+}
+
+/** Lets what is under way be looked after now. */
+async function sweep(): Promise<void> {
+  await world.ctx.db.updateTable("tasks").set({ next_at: 0 }).where("is_booked", "=", 0).execute();
+  await pollTasks(world.ctx);
+}
 
 describe("everything to a vendor leaves by the channel's proxy", () => {
   it("calls, tests, lists of models and balances", async () => {
@@ -119,6 +135,58 @@ describe("everything to a vendor leaves by the channel's proxy", () => {
     expect(new Set(proxy.asked)).toEqual(
       new Set([`token.example:${port}`, `93.184.216.34:${port}`, `${HOST}:${port}`]),
     );
+  });
+
+  it("videos and their content", async () => {
+    await addChannel({ models: "sora-2" });
+    await world.setOption("ModelRatio", JSON.stringify({ "sora-2": 50 }));
+    world.upstream.script((res, asked) => {
+      const step = asked.path.endsWith("/content")
+        ? raw("mp4", { "content-type": "video/mp4" })
+        : json({ id: "up", status: asked.path.endsWith("/videos") ? "queued" : "completed" });
+      return step(res, asked);
+    });
+    const client = sdk();
+    const { id } = await client.videos.create({ model: "sora-2", prompt: "a cat", seconds: "4" });
+    await sweep();
+    const content = await client.videos.downloadContent(id);
+    expect(await content.text()).toBe("mp4");
+    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(world.upstream.url).port}`]));
+  });
+
+  it("files, batches and their results", async () => {
+    const upstream = await startBatches();
+    onTestFinished(() => upstream.close());
+    await addChannel({ baseUrl: named(upstream.url), models: BATCH_MODEL });
+    await world.setOption("BatchesEnabled", "true");
+    await world.setOption("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2 }));
+    const client = sdk();
+    const file = await toFile(Buffer.from(requestLine("r-1")), "requests.jsonl");
+    const { id: input_file_id } = await client.files.create({ file, purpose: "batch" });
+    const order = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    const { id } = await client.batches.create(order);
+    const made = upstream.batches().at(-1) ?? expect.fail();
+    upstream.end(made, { output: answerLine("r-1"), counts: { completed: 1, failed: 0 } });
+    const { output_file_id } = await client.batches.retrieve(id);
+    expect(await (await client.files.content(output_file_id ?? "")).text()).toContain("r-1");
+    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(upstream.url).port}`]));
+  });
+
+  it("responses that are kept, in the background and on a socket", async () => {
+    const upstream = await startResponses("m");
+    onTestFinished(() => upstream.close());
+    await addChannel({ type: 1, baseUrl: named(upstream.url), models: "gpt-4o" });
+    await world.setOption("ResponsesStateEnabled", "true");
+    const client = sdk();
+    const { id } = await client.responses.create({ model: "gpt-4o", input: "long", background: true });
+    upstream.finish(id);
+    expect((await client.responses.retrieve(id)).status).toBe("completed");
+    const { create, socket } = openResponses(world.url, world.token.key);
+    expect((await create({ model: "gpt-4o", input: "hello" })).at(-1)).toMatchObject({
+      type: "response.completed",
+    });
+    socket.terminate();
+    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(upstream.url).port}`]));
   });
 
   it("realtime conversations", async () => {
