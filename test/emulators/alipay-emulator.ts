@@ -14,9 +14,15 @@ export async function startAlipay(now: Now) {
   const platform = keyPair();
   const refunds = new Set<string>();
   type Biz = Readonly<Record<string, string>>;
-  /** `isWronglySigned`: answers carry a signature of something else; `look`: what questions about orders are answered with beside, or instead of, what is so. */
-  const faults: { isWronglySigned: boolean; look: Biz; beforeClose: (order: PayOrder) => void } = {
+  /** `isWronglySigned`: answers carry a signature of something else; `isUnsigned`: they carry none; `look`: what questions about orders are answered with beside, or instead of, what is so. */
+  const faults: {
+    isWronglySigned: boolean;
+    isUnsigned: boolean;
+    look: Biz;
+    beforeClose: (order: PayOrder) => void;
+  } = {
     isWronglySigned: false,
+    isUnsigned: false,
     look: {},
     beforeClose: () => undefined,
   };
@@ -123,7 +129,8 @@ export async function startAlipay(now: Now) {
     // Spaces and escapes as no re-serialisation would write them.
     const text = JSON.stringify(inner, null, 1).replaceAll("/", "\\/");
     const sign = signRsa(faults.isWronglySigned ? `${text} ` : text, platform.privateKey);
-    const whole = `{"${method.replaceAll(".", "_")}_response":${text},"sign":"${sign}"}`;
+    const end = faults.isUnsigned ? "}" : `,"sign":"${sign}"}`;
+    const whole = `{"${method.replaceAll(".", "_")}_response":${text}${end}`;
     return { body: Buffer.from(whole) };
   });
 

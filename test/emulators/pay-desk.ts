@@ -17,7 +17,9 @@ export interface PayOrder {
 }
 
 /** How the next calls are answered; `lost` = the call takes effect, and its answer is thrown away. */
-export type PayMode = "ok" | "500" | "html" | "truncated" | "lost" | "redirect";
+export type PayMode = "ok" | "500" | "html" | "truncated" | "lost" | "redirect" | "huge";
+
+const HUGE_BYTES = 100 * 1024 * 1024;
 
 /** The clock of the emulator, so that signatures are of the test's time. Unit: ms. */
 export type Now = () => number;
@@ -106,6 +108,7 @@ function distort(reply: Reply, mode: PayMode): Reply {
   if (mode === "redirect") return { status: 302, json: {}, headers: { location: "http://127.0.0.1:1/" } };
   if (mode === "html")
     return { body: Buffer.from("<html>维护中</html>"), headers: { "content-type": "text/html" } };
+  if (mode === "huge") return { body: Buffer.alloc(HUGE_BYTES, " ") };
   if (mode !== "truncated") return reply;
   const whole = reply.body ? Buffer.from(reply.body) : Buffer.from(JSON.stringify(reply.json));
   return { ...reply, body: whole.subarray(0, Math.floor(whole.length / 2)) };

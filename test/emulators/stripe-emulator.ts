@@ -138,11 +138,12 @@ export async function startStripe(now: Now) {
     event(
       type: string,
       id: string,
-      change: { livemode?: boolean; eventId?: string } = {},
+      change: { livemode?: boolean; eventId?: string; more?: object } = {},
     ): { body: string; header: string } {
       serial += 1;
-      const { livemode = false, eventId = `evt_${serial}` } = change;
-      const body = JSON.stringify({ id: eventId, object: "event", type, livemode, data: { object: { id } } });
+      const { livemode = false, eventId = `evt_${serial}`, more } = change;
+      const data = { object: { ...more, id } };
+      const body = JSON.stringify({ id: eventId, object: "event", type, livemode, data });
       const time = Math.floor(now() / 1000);
       const sign = hmacSha256(SECRET, `${time}.${body}`).toString("hex");
       return { body, header: `t=${time},v1=${sign}` };

@@ -181,7 +181,7 @@ describe.each(databases)("易支付 on $name", (database) => {
     expect(await world.gained(alone.user)).toBe(25_000_000);
   });
 
-  test.each(["500", "html", "truncated", "lost", "redirect"] as const)(
+  test.each(["500", "html", "truncated", "lost", "redirect", "huge"] as const)(
     "an answer that says nothing (%s) leaves the order open, and it is found later",
     async (mode) => {
       epay.desk.mode = mode;

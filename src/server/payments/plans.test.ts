@@ -180,6 +180,20 @@ describe.each(databases)("plans on $name", (database) => {
     expect(lastKey()).toBe("Bearer k-own");
   });
 
+  test("pay for the models that are asked for, whatever they are called upstream", async () => {
+    const draft = { type: 8, name: "mapped", key: "k-mapped", base_url: upstream.url, group: "default" };
+    const mapping = { models: "asked", model_mapping: '{"asked":"gpt-4"}' };
+    await world.app.call(asRoot, "POST", "/api/channel/", { ...draft, ...mapping });
+    await world.app.ctx.options.set("ModelRatio", '{"gpt-4":15,"other":15,"asked":15}');
+    const user = await world.buyer();
+    const { key } = await seedToken(world.app.ctx, user.id);
+    await buy(user, await make({ models: ["gpt-4"] }));
+    expect(await called(user, key, "asked")).toMatchObject({ plan_quota: 0 });
+    await buy(user, await make({ models: ["asked"] }));
+    const { quota, plan_quota } = await called(user, key, "asked");
+    expect([plan_quota > 0, plan_quota]).toEqual([true, quota]);
+  });
+
   test("that have ended lend their group for the days of grace, and the wallet pays", async () => {
     const plan = await make({ lent_group: "vip", groups: ["vip"] });
     const user = await world.buyer();

@@ -243,11 +243,13 @@ describe("Alipay", () => {
     expect(page.order.url).toContain("/gateway.do?app_id=2021000000000001&method=alipay.trade.page.pay");
     const { user, order } = await world.ordered(account, { method: "qr" });
     alipay.desk.pay(order.order_no);
-    alipay.faults.isWronglySigned = true;
-    await world.pass(16);
-    expect(await world.gained(user)).toBe(0);
-    alipay.faults.isWronglySigned = false;
-    await world.pass(16);
+    for (const fault of ["isWronglySigned", "isUnsigned"] as const) {
+      alipay.faults[fault] = true;
+      await world.pass(16);
+      expect([fault, await world.gained(user)]).toEqual([fault, 0]);
+      alipay.faults[fault] = false;
+    }
+    await world.pass(65);
     expect(await world.gained(user)).toBe(25_000_000);
     const paid = alipay.desk.order(order.order_no);
     expect((await refund(order.order_no, "12.00")).success).toBe(true);

@@ -35,6 +35,19 @@ describe.each(databases)("Stripe's events on $name", (database) => {
     }
   });
 
+  test("nothing of an event counts but what it is about, whatever version wrote it", async () => {
+    const { user, order } = await world.ordered(world.cards, { method: "card" });
+    const id = sessionOf(order.order_no);
+    const more = { object: "charge", paid: true, payment_status: "paid", amount_total: 1, currency: "usd" };
+    const told = () => {
+      const { body, header } = world.stripe.event("checkout.session.completed", id, { more });
+      return world.notify(world.cards, { body, headers: { "stripe-signature": header } });
+    };
+    expect([(await told()).status, await world.gained(user)]).toEqual([200, 0]);
+    world.stripe.desk.pay(order.order_no);
+    expect([(await told()).status, await world.gained(user)]).toEqual([200, 25_000_000]);
+  });
+
   test("the key of a step is not used for another amount: Stripe refuses, and there is one session", async () => {
     const { order } = await world.ordered(world.cards, { method: "card" });
     const instance = await instanceOf(world.app.ctx, world.cards.id);

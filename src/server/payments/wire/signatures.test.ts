@@ -218,6 +218,16 @@ describe("WeChat Pay", () => {
     expect(verifiesRsa(text, vectors.wechatSign, platform)).toBe(true);
     const spaced = { ...vectors.wechatRequest, body: vectors.wechatRequest.body.replace(":", ": ") };
     expect(verifiesRsa(wechatRequestText(spaced), vectors.wechatSign, platform)).toBe(false);
+    const asked = {
+      ...vectors.wechatRequest,
+      path: "/v3/pay/transactions/out-trade-no/TG1?mchid=1900007291",
+    };
+    const sign = signRsa(wechatRequestText(asked), privateKey);
+    const bare = { ...asked, path: "/v3/pay/transactions/out-trade-no/TG1" };
+    expect([asked, bare].map((one) => verifiesRsa(wechatRequestText(one), sign, publicKey))).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test("callbacks count by serial and time; probes are told apart", () => {
