@@ -1,6 +1,7 @@
 // Plans end to end, on both databases: made by an administrator, bought at a 易支付 site, paying for calls, told by the receipt, paid back.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTokenByKey } from "#server/store/tokens.ts";
+import { getUser } from "#server/store/users.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedToken } from "#test/seeds/seed.ts";
@@ -178,6 +179,21 @@ describe.each(databases)("plans on $name", (database) => {
     expect((await shop(user)).periods[0].state).toBe("stopped");
     expect(await called(user, key)).toMatchObject({ plan_quota: 0 });
     expect(lastKey()).toBe("Bearer k-own");
+  });
+
+  test("lend a group whose ratio is gone, at 1, and leave what an administrator makes of the user's own", async () => {
+    const plan = await make({ lent_group: "vip", groups: ["vip"] });
+    const user = await world.buyer();
+    const { key } = await seedToken(world.app.ctx, user.id);
+    await buy(user, plan);
+    await world.app.ctx.options.set("GroupRatio", '{"default":1,"gold":1}');
+    expect(await called(user, key)).toMatchObject({ quota: COST, plan_quota: COST });
+    expect(upstream.journal.at(-1)?.headers.authorization).toBe("Bearer k-lent");
+    const edit = { id: user.id, username: user.username, group: "gold" };
+    expect((await world.app.call(asRoot, "PUT", "/api/user/", edit)).message).toBe("");
+    world.clock.advance(31 * DAY_SEC * 1_000);
+    expect((await getUser(world.app.ctx.db, user.id)).group).toBe("gold");
+    await world.app.ctx.options.set("GroupRatio", '{"default":1,"vip":1}');
   });
 
   test("pay for the models that are asked for, whatever they are called upstream", async () => {
