@@ -80,7 +80,10 @@ function Card<Row extends { readonly id: number }>({
       </div>
       <dl className="tg-row-card-facts">
         {facts.map((column) => (
-          <div key={column.key}>
+          <div
+            key={column.key}
+            {...("shows" in column && column.shows === "time" ? { className: "tg-row-card-time" } : {})}
+          >
             <dt>{column.title}</dt>
             <dd>{cellOf(column, row)}</dd>
           </div>

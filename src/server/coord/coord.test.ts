@@ -138,7 +138,8 @@ describe.each(engines)("coord for %s", (engine) => {
       counted += 1;
     });
     await Promise.all([here.count("once", HOUR_MS, 10), here.hold("once", 10)]);
-    if (engine === "postgres") expect(counted).toBeLessThan(200);
+    // Behind the burst they would come after all of it; how much of it is counted by then depends on what else the machine does.
+    if (engine === "postgres") expect(counted).toBeLessThan(burst.length);
     await Promise.all(burst);
     const slots = await Promise.all(Array.from({ length: 1_000 }, () => here.hold("most", 100)));
     expect(slots.filter((leave) => leave !== undefined)).toHaveLength(100);
