@@ -1,7 +1,16 @@
 // Orders and what was heard about them. What brings or takes quota is written by `money` only; every change of state here is conditional.
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
-import { bounds, countRows, type Made, madeBetween, type Page, pageOf, type SortedPage } from "./page.ts";
+import {
+  bounds,
+  countRows,
+  type Made,
+  madeBetween,
+  type Page,
+  pageOf,
+  type SortedPage,
+  totalOf,
+} from "./page.ts";
 import type { OrderStatus, OrdersTable, PaymentEventsTable } from "./tables-payments.ts";
 
 export type OrderRow = Selectable<OrdersTable>;
@@ -87,7 +96,15 @@ function filtered(db: Db, filter: OrderFilter) {
   const { keyword } = filter;
   if (keyword)
     query = query.where((where) =>
-      where.or([where("order_no", "=", keyword), where("trade_no", "=", keyword)]),
+      where.or([
+        where("order_no", "=", keyword),
+        // Along orders_trade, which knows a number by its account.
+        where.and([
+          where("instance_id", "in", db.selectFrom("payment_instances").select("id")),
+          where("trade_no", "=", keyword),
+          where("trade_no", "<>", ""),
+        ]),
+      ]),
     );
   return query;
 }
@@ -106,7 +123,7 @@ export function listOrders(db: Db, filter: OrderFilter, page: SortedPage): Promi
 }
 
 export function countOrders(db: Db, filter: OrderFilter): Promise<number> {
-  return countRows(filtered(db, filter));
+  return totalOf(db, `orders ${JSON.stringify(filter)}`, () => countRows(filtered(db, filter)));
 }
 
 /** What the provider answered to a new order. An order that was paid or closed meanwhile stays so. */

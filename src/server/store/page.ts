@@ -87,6 +87,29 @@ export async function countRows<Table extends keyof Tables>(
   return total;
 }
 
+/** Totals of long lists by what they are of, as they were a moment ago. */
+const totals = new WeakMap<Db, Map<string, { readonly total: number; readonly untilMs: number }>>();
+const LONG = 10_000;
+const KEPT_MS = 10_000;
+const MOST_TOTALS = 100;
+
+/** The total of a list, counted anew every ten seconds where it is long: counting a million rows takes longer than reading a page of them. */
+export async function totalOf(
+  db: Db,
+  list: string,
+  count: () => Promise<number>,
+  nowMs = performance.now(),
+): Promise<number> {
+  const known = totals.get(db) ?? new Map();
+  const kept = known.get(list);
+  if (kept !== undefined && nowMs < kept.untilMs) return kept.total;
+  const total = await count();
+  if (known.size >= MOST_TOTALS) known.clear();
+  if (total > LONG) totals.set(db, known.set(list, { total, untilMs: nowMs + KEPT_MS }));
+  else known.delete(list);
+  return total;
+}
+
 /** Whether a keyword is worth a search. */
 export function keywordOf(text: string | undefined): string {
   return (text ?? "").trim().slice(0, MAX_KEYWORD);

@@ -256,6 +256,11 @@ test("the released migrations are the ones that were released", () => {
         "ef18c71336f73e06f3ae071b06e15d1b861ab83f58ab18b01aea0855e383dbba",
         "906c162b6b5a333782ca3173c63057c8771d656f38776531e47c1c373d685a8e",
       ],
+      [
+        "0071-order-lists",
+        "1f411f5cf513f551b00c711c1cc3302805346ab72106fb2a3bf27f3bf5c3dc6a",
+        "1f411f5cf513f551b00c711c1cc3302805346ab72106fb2a3bf27f3bf5c3dc6a",
+      ],
     ]
   `);
 });

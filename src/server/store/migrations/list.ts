@@ -48,6 +48,7 @@ import { logProject } from "./0063-log-project.ts";
 import { planRenewals } from "./0066-plan-renewals.ts";
 import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
+import { orderLists } from "./0071-order-lists.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -100,4 +101,5 @@ export const MIGRATIONS: readonly Migration[] = [
   planRenewals,
   commissionDebt,
   paymentDays,
+  orderLists,
 ];
