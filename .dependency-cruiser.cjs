@@ -34,7 +34,7 @@ const RELAY_LADDER = [
   ["services"],
   ["pass-limits"],
   ["serve"],
-  ["finish"],
+  ["finish", "reserve-task"],
   ["queries", "realtime", "video", "stateful", "batch"],
   ["relay"],
 ];
