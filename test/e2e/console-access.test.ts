@@ -305,14 +305,17 @@ describe("without a mouse", () => {
       .first()
       .waitFor();
     await typeInto(page, page.getByLabel("模型名称"), "gpt-4o-mini");
+    // The rows are others once the answer is there.
+    const answered = page.waitForResponse(/\/api\/log\/\?.*model_name=gpt-4o-mini/);
     await page.keyboard.press("Enter");
     await page.waitForURL(/model_name=gpt-4o-mini/);
+    await answered;
     const entry = page.locator("tbody tr.ant-table-row").first();
     await press(page, entry);
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
-    expect(await entry.evaluate((row) => row === document.activeElement)).toBe(true);
+    await expect.poll(() => entry.evaluate((row) => row === document.activeElement)).toBe(true);
     await context.close();
   });
 
