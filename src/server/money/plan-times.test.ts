@@ -150,3 +150,9 @@ test("a day that has begun counts as one that is left", () => {
   expect(daysLeft(period, period.startsAt + DAY_SEC)).toEqual({ left: 29, all: 30 });
   expect(daysLeft(period, period.endsAt - 1)).toEqual({ left: 1, all: 30 });
 });
+
+test("a period of days that an invoice names begins where the invoice says", () => {
+  const named = { startsAt: 1_800_000_000, endsAt: 1_800_604_800 };
+  const times = periodNamed(named, { unit: "day", count: 7 });
+  expect(times).toEqual({ ...named, anchorAt: named.startsAt, anchorMonths: 0 });
+});
