@@ -84,7 +84,7 @@ function Figure({
 }: {
   readonly label: string;
   readonly children: ReactNode;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }) {
   return (
     <div className="tg-margin-figure">
@@ -103,56 +103,76 @@ function Figure({
   );
 }
 
-function Figures({ sums, currency }: { readonly sums: MarginSums; readonly currency: Currency }) {
-  const { revenue, cost, margin, uncosted, cached_tokens, prompt_tokens, saved } = sums;
+interface FiguresProps {
+  /** Nothing yet while the page is asked for: the figures keep their room. */
+  readonly found: { readonly sums: MarginSums; readonly net: MarginNet } | undefined;
+  readonly currency: Currency;
+}
+
+const BONE = <span className="tg-bone" />;
+
+function Figures({ found, currency }: FiguresProps) {
+  const show = (tell: (sums: MarginSums) => ReactNode) => (found === undefined ? BONE : tell(found.sums));
   return (
-    <dl className="tg-card tg-margin-figures">
-      <Figure label="收入">{moneyOf(revenue, currency)}</Figure>
-      <Figure label="成本">{moneyOf(cost, currency)}</Figure>
+    <dl className="tg-card tg-margin-figures" aria-busy={found === undefined}>
+      <Figure label="收入">{show(({ revenue }) => moneyOf(revenue, currency))}</Figure>
+      <Figure label="成本">{show(({ cost }) => moneyOf(cost, currency))}</Figure>
       <Figure label="毛利">
-        <strong className={margin < 0 ? "tg-margin-loss" : ""}>{moneyOf(margin, currency)}</strong>{" "}
-        <small className="tg-muted">{partOf(margin, revenue)}</small>
+        {show(({ margin, revenue }) => (
+          <>
+            <Balance value={margin} currency={currency} />{" "}
+            <small className="tg-muted">{partOf(margin, revenue)}</small>
+          </>
+        ))}
       </Figure>
       <Figure
         label="成本未知的收入"
         hint="模型没有价格也不在渠道的成本价目里，或由旧版本结算；不计入左边三项。"
       >
-        {moneyOf(uncosted, currency)}
+        {show(({ uncosted }) => moneyOf(uncosted, currency))}
       </Figure>
       <Figure
         label="缓存命中率"
-        hint={`输入 ${formatCount(prompt_tokens)} token，其中缓存 ${formatCount(cached_tokens)}`}
+        hint={
+          found &&
+          `输入 ${formatCount(found.sums.prompt_tokens)} token，其中缓存 ${formatCount(found.sums.cached_tokens)}`
+        }
       >
-        {partOf(cached_tokens, prompt_tokens)}
+        {show(({ cached_tokens, prompt_tokens }) => partOf(cached_tokens, prompt_tokens))}
       </Figure>
-      <Figure label="缓存为用户节省">{moneyOf(saved, currency)}</Figure>
+      <Figure label="缓存为用户节省">{show(({ saved }) => moneyOf(saved, currency))}</Figure>
     </dl>
   );
 }
 
 /** Of all calls of the span, whatever the list is narrowed to. */
-function Net({ net, currency }: { readonly net: MarginNet; readonly currency: Currency }) {
-  const { fees, commission, plans, margin } = net;
-  if (fees === 0 && commission === 0 && plans === 0) return null;
+function Net({ found, currency }: FiguresProps) {
+  const show = (tell: (net: MarginNet) => ReactNode) => (found === undefined ? BONE : tell(found.net));
   return (
-    <dl className="tg-card tg-margin-figures">
+    <dl className="tg-card tg-margin-figures" aria-busy={found === undefined}>
       <Figure
         label="套餐差额"
         hint="套餐支付的调用在收入中按额度面值计；按周期价格与额度折算后多收或少收的部分。跨越所选时间的周期按时间分摊。"
       >
-        {moneyOf(plans, currency)}
+        {show(({ plans }) => moneyOf(plans, currency))}
       </Figure>
       <Figure label="支付手续费" hint="按收款渠道的“平台扣费”计算，减去用户已付的手续费。">
-        {moneyOf(fees, currency)}
+        {show(({ fees }) => moneyOf(fees, currency))}
       </Figure>
       <Figure label="返现" hint="邀请人所得，已减去退款收回的部分。">
-        {moneyOf(commission, currency)}
+        {show(({ commission }) => moneyOf(commission, currency))}
       </Figure>
       <Figure label="净毛利" hint="毛利加套餐差额，减支付手续费与返现。">
-        <strong className={margin < 0 ? "tg-margin-loss" : ""}>{moneyOf(margin, currency)}</strong>
+        {show(({ margin }) => (
+          <Balance value={margin} currency={currency} />
+        ))}
       </Figure>
     </dl>
   );
+}
+
+function Balance({ value, currency }: { readonly value: number; readonly currency: Currency }) {
+  return <strong className={value < 0 ? "tg-margin-loss" : ""}>{moneyOf(value, currency)}</strong>;
 }
 
 function nameOf({ name, subject_id }: MarginRow, by: MarginBy): string {
@@ -242,8 +262,8 @@ export function MarginPage() {
       title="毛利"
       lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。列表未计支付手续费与返现。"
     >
-      {data === undefined ? null : <Figures sums={data.sums} currency={currency} />}
-      {data === undefined ? null : <Net net={data.net} currency={currency} />}
+      <Figures found={data} currency={currency} />
+      <Net found={data} currency={currency} />
       <ResourceTable<MarginRow>
         name="margin"
         label="毛利列表"
