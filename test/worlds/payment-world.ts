@@ -8,6 +8,7 @@ import { findOrder, type OrderRow } from "#server/store/orders.ts";
 import { getUser } from "#server/store/users.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
+import { temporaryDir } from "./process.ts";
 
 export interface Account {
   readonly id: number;
@@ -18,6 +19,8 @@ export interface Account {
 export class PaymentWorld {
   readonly clock = fakeClock();
   #app: TestApp | undefined;
+  #databaseUrl: string | undefined;
+  readonly #files = temporaryDir();
   #drop: () => Promise<void> = async () => undefined;
   #serial = 0;
 
@@ -29,14 +32,27 @@ export class PaymentWorld {
   async start(database: TestDatabase): Promise<void> {
     const made = await database.create();
     this.#drop = () => made.drop();
-    this.#app = await createTestApp({ databaseUrl: made.url, clock: this.clock });
+    this.#databaseUrl = made.url;
+    await this.#open();
     await this.app.ctx.options.set("ServerAddress", "https://gate.example");
+  }
+
+  async #open(): Promise<void> {
+    const { path: dataDir } = this.#files;
+    this.#app = await createTestApp({ databaseUrl: this.#databaseUrl, dataDir, clock: this.clock });
+  }
+
+  /** Ends the server, and starts it again on the same data. */
+  async restart(): Promise<void> {
+    await this.app.close();
+    await this.#open();
   }
 
   async stop(): Promise<void> {
     expect(await checkLedger(this.app.ctx.db)).toEqual([]);
     await this.app.close();
     await this.#drop();
+    this.#files.remove();
   }
 
   /** Makes a merchant account through the API. */

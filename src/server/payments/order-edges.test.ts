@@ -119,4 +119,15 @@ describe.each(databases)("orders at their edges on $name", (database) => {
     const last = await world.app.call(asRoot, "GET", "/api/payment/event?p=499&size=20");
     expect(last.data.length).toBeGreaterThan(0);
   });
+
+  test("paid while no callback comes and the server starts anew, it is credited within a minute", async () => {
+    const { account, method, desk } = at("alipay");
+    const { user, order } = await world.ordered(account, { method });
+    desk.pay(order.order_no);
+    // The last test: the time that limits are counted by begins anew, as the clock of this test is not the database's.
+    await world.restart();
+    expect(await world.gained(user)).toBe(0);
+    await world.pass(60);
+    expect(await world.gained(user)).toBe(CREDITED);
+  });
 });
