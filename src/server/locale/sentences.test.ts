@@ -13,6 +13,11 @@ test.each([
     /^Model ratio 0\.075, completion ratio 4, group ratio 1; \(2 \+ 8 × 4\) × 0\.075 × 1 = 3 \(group vip\)$/,
   ],
   [
+    "a price with ratios that not every call has",
+    "输入超过 1000 tokens，模型倍率 1，补全倍率 4，缓存倍率 0.1，音频补全倍率 2，分组倍率 1；(2 + 8 × 4) × 1 × 1 = 34",
+    /^Input over 1000 tokens, [ -~]*, cache ratio 0\.1, audio completion ratio 2, group ratio 1; [ -~×]*= 34$/,
+  ],
+  [
     "a failure with its code",
     "503 no_available_channel：当前分组 default 下对于模型 gpt-9 无可用渠道",
     /^503 no_available_channel: [ -~]*gpt-9[ -~]*default[ -~]*$/,

@@ -282,13 +282,17 @@ export function collect(sum: bigint, over: bigint, weights: Price["weights"]): b
 }
 
 /** What the log calls the ratios that not every call has. */
-const LABELS: readonly (readonly [label: string, ratio: keyof PriceRatios, kinds: readonly Kind[]])[] = [
-  ["缓存倍率", "cacheRatio", ["cached"]],
-  ["缓存写入倍率", "cacheWriteRatio", ["cacheWrite", "cacheWriteHour"]],
-  ["音频倍率", "audioRatio", ["audio"]],
-  ["图片倍率", "imageRatio", ["image"]],
-  ["音频补全倍率", "audioCompletionRatio", ["audioCompletion"]],
-  ["图片补全倍率", "imageCompletionRatio", ["imageCompletion"]],
+const SPECIAL: readonly (readonly [
+  tell: (ratio: string) => string,
+  ratio: keyof PriceRatios,
+  kinds: readonly Kind[],
+])[] = [
+  [(ratio) => `缓存倍率 ${ratio}`, "cacheRatio", ["cached"]],
+  [(ratio) => `缓存写入倍率 ${ratio}`, "cacheWriteRatio", ["cacheWrite", "cacheWriteHour"]],
+  [(ratio) => `音频倍率 ${ratio}`, "audioRatio", ["audio"]],
+  [(ratio) => `图片倍率 ${ratio}`, "imageRatio", ["image"]],
+  [(ratio) => `音频补全倍率 ${ratio}`, "audioCompletionRatio", ["audioCompletion"]],
+  [(ratio) => `图片补全倍率 ${ratio}`, "imageCompletionRatio", ["imageCompletion"]],
 ];
 
 /**
@@ -299,7 +303,7 @@ export function explain(usage: Usage, listed: Price, charged: bigint): string {
   const price = tierOf(listed, usage.promptTokens);
   const parts = partsOf(usage);
   const tier = price === listed ? undefined : listed.tiers.find((one) => one.price === price);
-  const text = tier === undefined ? "" : `输入超过 ${tier.above} tokens，`;
+  const text = tier === undefined ? "" : `${tierText(tier.above)}，`;
   const { words } = price;
   if (isPlain(usage, parts))
     return `${text}${words.plainBegin}${parts.text} + ${parts.completion}${words.plainEnd}${charged}`;
@@ -307,11 +311,15 @@ export function explain(usage: Usage, listed: Price, charged: bigint): string {
   return `${text}${ratios}，${words.group}；${formula(sumOf(price, parts), price, charged)}`;
 }
 
+function tierText(above: number): string {
+  return `输入超过 ${above} tokens`;
+}
+
 function specialRatios(price: Price, parts: Readonly<Record<Kind, number>>): string {
   let text = "";
-  for (const [label, name, kinds] of LABELS) {
+  for (const [tell, name, kinds] of SPECIAL) {
     const ratio = price[name];
-    if (ratio !== undefined && kinds.some((kind) => parts[kind] > 0)) text += `，${label} ${shown(ratio)}`;
+    if (ratio !== undefined && kinds.some((kind) => parts[kind] > 0)) text += `，${tell(shown(ratio))}`;
   }
   return text;
 }
