@@ -7,7 +7,8 @@ import { withoutEndSlashes } from "./wire.ts";
  * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
  * Responses. Any of them reaches any wire; where wire and format agree the bytes pass.
  */
-export type GenerationEndpoint = "chat" | "completions" | "messages" | "generate" | "responses";
+export const GENERATION_ENDPOINTS = ["chat", "completions", "messages", "generate", "responses"] as const;
+export type GenerationEndpoint = (typeof GENERATION_ENDPOINTS)[number];
 
 /**
  * What a client can ask an upstream for. Not listed here = not relayed. In a row's paths `chat` is the address of the wire's own
@@ -28,6 +29,11 @@ export type EndpointName =
   | "moderation"
   | "rerank"
   | "models";
+
+/** The endpoints that carry text and are billed by tokens. */
+export type TextEndpoint =
+  | GenerationEndpoint
+  | Extract<EndpointName, "edits" | "embeddings" | "moderation" | "rerank">;
 
 /** Path under the base URL per endpoint; an absent endpoint is one this upstream does not have. */
 export type Paths = Readonly<Partial<Record<EndpointName, string>>>;

@@ -17,6 +17,7 @@ export type {
   Provider,
   Quirks,
   SignerName,
+  TextEndpoint,
   Wire,
 } from "./provider.ts";
 

@@ -90,8 +90,7 @@ function received({ reply, fault, trace }: RequestState, account: Account): Requ
 }
 
 function shown(reply: WholeReply, { endpoint, booked }: RequestState): WholeReply {
-  const isUnread = endpoint !== "embeddings" && endpoint !== "rerank";
-  return isUnread || booked === undefined ? reply : withUsage(reply, endpoint, booked.usage);
+  return booked === undefined ? reply : withUsage(reply, endpoint, booked.usage);
 }
 
 function tell(

@@ -1,11 +1,11 @@
 // Reads the lines of a file of requests while they pass: what they ask for, what they may cost, and how its channel has them sent. A line
 // that cannot be charged or sent refuses the file, and the refusal names the line (requirements C75).
 import { isUtf8 } from "node:buffer";
+import type { TextEndpoint } from "#contract/providers.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { estimatePrompt, expectedOutput } from "#server/relay/billing/pricing-text.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import type { TextEndpoint } from "#server/relay/http/routes.ts";
 import { raisedBy } from "#server/relay/routing/next-channel.ts";
 import type { Services } from "#server/relay/services.ts";
 import { hasTwins, type IncomingRequest, readIncoming } from "#server/relay/text/incoming.ts";

@@ -1,7 +1,8 @@
 // What text costs: by the tokens the upstream reported, else by those that are counted here.
 
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
-import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
+import { isInputOnly, textFacts } from "#server/relay/text/endpoints.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import type { ReplyOutput } from "#server/upstream/handlers/handler.ts";
@@ -126,7 +127,7 @@ export class TextPricing implements Pricing, RunningPricing {
 
   /** Usage that is reported before the end, or without output, says little about the text that has come. */
   #isDoubtful(usage: TokenUsage, reply: Reply): boolean {
-    if (WITHOUT_OUTPUT.has(this.#incoming.endpoint)) return false;
+    if (isInputOnly(this.#incoming.endpoint)) return false;
     return usage.completionTokens === 0 || (reply?.kind === "stream" && !reply.isFinished);
   }
 
@@ -155,7 +156,7 @@ export class TextPricing implements Pricing, RunningPricing {
     const output = { texts: reply === undefined ? [] : [reply.text()], fixedTokens: 0 };
     const [promptTokens, completionTokens] = await Promise.all([
       tokens.count(incoming.model, promptOf(incoming)),
-      WITHOUT_OUTPUT.has(incoming.endpoint) ? 0 : tokens.count(incoming.model, output),
+      isInputOnly(incoming.endpoint) ? 0 : tokens.count(incoming.model, output),
     ]);
     return { promptTokens, completionTokens, cachedTokens: 0 };
   }
@@ -163,7 +164,7 @@ export class TextPricing implements Pricing, RunningPricing {
 
 /** The output that is reserved before the call. Unit: LLM tokens. */
 export function expectedOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
-  if (WITHOUT_OUTPUT.has(endpoint)) return 0;
+  if (isInputOnly(endpoint)) return 0;
   const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
   const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
   return each * choices;
@@ -206,8 +207,8 @@ const LEAST_CHARS_PER_TOKEN = 1.2;
 /** The most a prompt can have: text by its bytes, media by the cost of an image of common size. Unit: LLM tokens. */
 export function estimatePrompt(incoming: IncomingRequest): number {
   const { endpoint, tally, body } = incoming;
-  // Its question is read with each document.
-  if (endpoint === "rerank") return approximateTokens(promptParts(endpoint, valuesOf(body)));
+  if (textFacts(endpoint)?.isQuestionRepeated === true)
+    return approximateTokens(promptParts(endpoint, valuesOf(body)));
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given(incoming);
 }
 
@@ -230,7 +231,7 @@ export function leastOutputTokens({ textPieces, textChars, textBytes }: ReplyOut
 
 /** A prompt can be given as token numbers. */
 function given({ endpoint, tally }: IncomingRequest): number {
-  return endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
+  return textFacts(endpoint)?.takesNumbers === true ? tally.numbers : 0;
 }
 
 /** The most that is believed of an upstream that was given no limit. */
@@ -248,7 +249,7 @@ const REREAD = 3;
 
 function boundsOf({ endpoint, body, tally, maxTokens, choices }: IncomingRequest): UsageBounds {
   const promptTokens = body.bytes.length + PROMPT_SLACK + MEDIA_TOKENS * tally.media;
-  if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
+  if (isInputOnly(endpoint)) return { promptTokens, completionTokens: 0 };
   const each =
     maxTokens === undefined || maxTokens === 0
       ? MAX_BELIEVED_OUTPUT
@@ -267,8 +268,8 @@ function widened(
 ): UsageBounds {
   const { endpoint, model, body } = incoming;
   const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
-  const documents = endpoint === "rerank" ? estimatePrompt(incoming) : 0;
-  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
+  const documents = textFacts(endpoint)?.isQuestionRepeated === true ? estimatePrompt(incoming) : 0;
+  const heard = isInputOnly(endpoint) ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
   return {
     promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
     completionTokens: Math.max(bounds.completionTokens, heard),

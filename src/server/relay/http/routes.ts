@@ -1,13 +1,9 @@
 // The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
-import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
+import type { TextEndpoint } from "#contract/providers.ts";
 import { identifyClient } from "#server/address.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 import type { RelayRequest } from "./exchange.ts";
 
-/** The endpoints that carry text and are billed by tokens. */
-export type TextEndpoint =
-  | GenerationEndpoint
-  | Extract<EndpointName, "edits" | "embeddings" | "moderation" | "rerank">;
 /** Gemini's embeddings: of one content, or of many. */
 export type EmbedKind = "one" | "many";
 /** The format in which models are listed. */

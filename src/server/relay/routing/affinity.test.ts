@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { TextEndpoint } from "#contract/providers.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import type { TextEndpoint } from "#server/relay/http/routes.ts";
 import { readIncoming } from "#server/relay/text/incoming.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";

@@ -2,10 +2,9 @@
 // The body that is billed is the body that is sent, so texts that two parsers could read differently are refused. Pure.
 
 import { isUtf8 } from "node:buffer";
-import type { EndpointName } from "#contract/providers.ts";
+import type { EndpointName, TextEndpoint } from "#contract/providers.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import type { TextEndpoint } from "#server/relay/http/routes.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
 import type { FormBody } from "#server/upstream/call/form.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
@@ -19,14 +18,8 @@ import {
 import { newTally, type Tally } from "#server/upstream/json/scan.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { chatFrom } from "./cursor-compat.ts";
+import { isInputOnly, TEXT_ENDPOINTS } from "./endpoints.ts";
 import { refuseState, type StateAsked, stateAsked } from "./stateful-fields.ts";
-
-/** Endpoints that generate nothing: only the input is charged. */
-export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
-  "embeddings",
-  "moderation",
-  "rerank",
-]);
 
 /** What a task is charged by. */
 export type TaskFacts =
@@ -131,7 +124,7 @@ export function readIncoming(
   const state = stateIn(outside, body);
   checkSubstance(endpoint, body, state);
   const { maxTokens, choices } = limitsOf(endpoint, body);
-  const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
+  const isStream = outside.isStream ?? (flag(body, "stream") && !isInputOnly(endpoint));
   return {
     endpoint,
     body,
@@ -330,30 +323,16 @@ function checkSubstance(
 ): void {
   // What is made short may be at its upstream.
   if (state?.isCompact === true && state.previous !== "") return;
-  const name = SUBSTANCE[endpoint];
+  const { substance: name, isList } = TEXT_ENDPOINTS[endpoint];
   const member = findMember(object, name);
   const first = member === undefined ? LETTER_N : bytes[member.valueStart];
   const size = member === undefined ? 0 : member.valueEnd - member.valueStart;
   const isEmptyText = first === QUOTE && size === 2;
   const isEmptyChat =
-    LISTS.has(endpoint) && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
+    isList === true && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
   // `n` is null's.
   if (first === LETTER_N || isEmptyText || isEmptyChat) throw new LocalError(localErrors.fieldMissing(name));
 }
-
-const SUBSTANCE = {
-  chat: "messages",
-  completions: "prompt",
-  edits: "instruction",
-  embeddings: "input",
-  messages: "messages",
-  generate: "contents",
-  responses: "input",
-  moderation: "input",
-  rerank: "documents",
-} as const;
-/** Endpoints whose input is a list that must not be empty. */
-const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages", "rerank"]);
 
 function isEmptyList(bytes: Uint8Array, start: number): boolean {
   let at = start + 1;

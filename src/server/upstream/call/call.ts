@@ -1,11 +1,12 @@
 // One request to one channel, the plan of the call, and its possible results. Types.
-import type {
-  BodyEdits,
-  EndpointName,
-  GenerationEndpoint,
-  Provider,
-  Quirks,
-  Wire,
+import {
+  type BodyEdits,
+  type EndpointName,
+  GENERATION_ENDPOINTS,
+  type GenerationEndpoint,
+  type Provider,
+  type Quirks,
+  type Wire,
 } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { ReplyHeaders, Route } from "#server/egress/send.ts";
@@ -238,13 +239,7 @@ export interface Trace {
 
 export type Result = WholeReply | StreamReply | RelayFault;
 
-const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([
-  "chat",
-  "completions",
-  "messages",
-  "generate",
-  "responses",
-]);
+const GENERATIONS: ReadonlySet<string> = new Set(GENERATION_ENDPOINTS);
 
 /** Whether an endpoint is one of the text formats that can be translated for every wire. */
 export function isGeneration(endpoint: EndpointName): endpoint is GenerationEndpoint {

@@ -1,5 +1,5 @@
 // The parts of a request that cost prompt tokens (requirements W11.2, W11.4, T22.4). Pure; it fetches no image.
-import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
+import type { EndpointName, GenerationEndpoint, TextEndpoint } from "#contract/providers.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
@@ -33,18 +33,35 @@ export interface PromptParts extends Countable {
 /** Collects the parts of a request's prompt. Never throws, for any body. */
 export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptParts {
   const tally: Tally = { texts: [], fixedTokens: 0, media: 0 };
-  const foreign = isForeign(endpoint) ? asChat(endpoint, body) : undefined;
-  if (endpoint === "chat") addChat(tally, body);
-  else if (foreign !== undefined) addChat(tally, foreign);
-  else if (isForeign(endpoint)) tally.texts.push(JSON.stringify(body));
-  else if (endpoint === "rerank") addRerank(tally, body);
-  else addInput(tally, body["input"] ?? body["prompt"]);
-  if (typeof body["instruction"] === "string") tally.texts.push(body["instruction"]);
+  known[endpoint]?.(tally, body);
   return tally;
 }
 
-function isForeign(endpoint: EndpointName): endpoint is GenerationEndpoint {
-  return endpoint === "messages" || endpoint === "generate" || endpoint === "responses";
+type Add = (tally: Tally, body: JsonRecord) => void;
+
+/** How the prompt of each endpoint is counted. */
+const ADD: Readonly<Record<TextEndpoint, Add>> = {
+  chat: addChat,
+  completions: (tally, { prompt }) => addInput(tally, prompt),
+  edits(tally, { input, instruction }) {
+    addInput(tally, input);
+    addInput(tally, instruction);
+  },
+  embeddings: (tally, { input }) => addInput(tally, input),
+  messages: foreign("messages"),
+  generate: foreign("generate"),
+  responses: foreign("responses"),
+  moderation: (tally, { input }) => addInput(tally, input),
+  rerank: addRerank,
+};
+const known: Readonly<Partial<Record<EndpointName, Add>>> = ADD;
+
+function foreign(endpoint: GenerationEndpoint): Add {
+  return (tally, body) => {
+    const chat = asChat(endpoint, body);
+    if (chat === undefined) tally.texts.push(JSON.stringify(body));
+    else addChat(tally, chat);
+  };
 }
 
 /** A body of another format as a chat body; undefined = chat cannot express it. */
