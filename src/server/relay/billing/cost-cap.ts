@@ -5,7 +5,7 @@ import { effectiveAmount } from "#server/money/rules-limits.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
-import { isInputOnly } from "#server/relay/text/endpoints.ts";
+import { TEXT_FACTS } from "#server/relay/text/endpoints.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { LimitRow } from "#server/store/limits.ts";
 import { type ClientBody, valuesOf } from "#server/upstream/call/body.ts";
@@ -52,7 +52,10 @@ export function fitCost(
   const costOf = (tokens: number) => estimate(prompt, tokens, price, 0);
   const asked = maxTokens === undefined || maxTokens === 0 ? undefined : maxTokens * choices;
   const worst = asked === undefined ? first : larger(first, costOf(asked));
-  const canClamp = row.mode === "clamp" && !isInputOnly(incoming.endpoint) && incoming.form === undefined;
+  const canClamp =
+    row.mode === "clamp" &&
+    TEXT_FACTS[incoming.endpoint]?.isInputOnly !== true &&
+    incoming.form === undefined;
   if (!canClamp) {
     if (worst > amount) throw new LocalError(limitErrors.tooDear(row));
     return incoming;

@@ -43,14 +43,5 @@ export const TEXT_ENDPOINTS: Readonly<Record<TextEndpoint, TextEndpointFacts>> =
   },
 };
 
-const known: Readonly<Partial<Record<EndpointName, TextEndpointFacts>>> = TEXT_ENDPOINTS;
-
-/** The facts of an endpoint; undefined = it carries no text. */
-export function textFacts(endpoint: EndpointName): TextEndpointFacts | undefined {
-  return known[endpoint];
-}
-
-/** Whether only the input is charged. */
-export function isInputOnly(endpoint: EndpointName): boolean {
-  return known[endpoint]?.isInputOnly === true;
-}
+/** The same for any endpoint; undefined = it carries no text. */
+export const TEXT_FACTS: Readonly<Partial<Record<EndpointName, TextEndpointFacts>>> = TEXT_ENDPOINTS;

@@ -18,7 +18,7 @@ import {
 import { newTally, type Tally } from "#server/upstream/json/scan.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { chatFrom } from "./cursor-compat.ts";
-import { isInputOnly, TEXT_ENDPOINTS } from "./endpoints.ts";
+import { TEXT_ENDPOINTS } from "./endpoints.ts";
 import { refuseState, type StateAsked, stateAsked } from "./stateful-fields.ts";
 
 /** What a task is charged by. */
@@ -124,7 +124,8 @@ export function readIncoming(
   const state = stateIn(outside, body);
   checkSubstance(endpoint, body, state);
   const { maxTokens, choices } = limitsOf(endpoint, body);
-  const isStream = outside.isStream ?? (flag(body, "stream") && !isInputOnly(endpoint));
+  const isStream =
+    outside.isStream ?? (flag(body, "stream") && TEXT_ENDPOINTS[endpoint].isInputOnly !== true);
   return {
     endpoint,
     body,
