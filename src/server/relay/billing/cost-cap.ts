@@ -5,7 +5,7 @@ import { effectiveAmount } from "#server/money/rules-limits.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
-import { TEXT_FACTS } from "#server/relay/text/endpoints.ts";
+import { TEXT_ENDPOINTS } from "#server/relay/text/endpoints.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { LimitRow } from "#server/store/limits.ts";
 import { type ClientBody, valuesOf } from "#server/upstream/call/body.ts";
@@ -54,7 +54,7 @@ export function fitCost(
   const worst = asked === undefined ? first : larger(first, costOf(asked));
   const canClamp =
     row.mode === "clamp" &&
-    TEXT_FACTS[incoming.endpoint]?.isInputOnly !== true &&
+    TEXT_ENDPOINTS[incoming.endpoint]?.isInputOnly !== true &&
     incoming.form === undefined;
   if (!canClamp) {
     if (worst > amount) throw new LocalError(limitErrors.tooDear(row));

@@ -1,7 +1,7 @@
 // What text costs: by the tokens the upstream reported, else by those that are counted here.
 
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
-import { TEXT_FACTS } from "#server/relay/text/endpoints.ts";
+import { TEXT_ENDPOINTS } from "#server/relay/text/endpoints.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
@@ -127,7 +127,7 @@ export class TextPricing implements Pricing, RunningPricing {
 
   /** Usage that is reported before the end, or without output, says little about the text that has come. */
   #isDoubtful(usage: TokenUsage, reply: Reply): boolean {
-    if (TEXT_FACTS[this.#incoming.endpoint]?.isInputOnly === true) return false;
+    if (TEXT_ENDPOINTS[this.#incoming.endpoint]?.isInputOnly === true) return false;
     return usage.completionTokens === 0 || (reply?.kind === "stream" && !reply.isFinished);
   }
 
@@ -156,7 +156,7 @@ export class TextPricing implements Pricing, RunningPricing {
     const output = { texts: reply === undefined ? [] : [reply.text()], fixedTokens: 0 };
     const [promptTokens, completionTokens] = await Promise.all([
       tokens.count(incoming.model, promptOf(incoming)),
-      TEXT_FACTS[incoming.endpoint]?.isInputOnly === true ? 0 : tokens.count(incoming.model, output),
+      TEXT_ENDPOINTS[incoming.endpoint]?.isInputOnly === true ? 0 : tokens.count(incoming.model, output),
     ]);
     return { promptTokens, completionTokens, cachedTokens: 0 };
   }
@@ -164,7 +164,7 @@ export class TextPricing implements Pricing, RunningPricing {
 
 /** The output that is reserved before the call. Unit: LLM tokens. */
 export function expectedOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
-  if (TEXT_FACTS[endpoint]?.isInputOnly === true) return 0;
+  if (TEXT_ENDPOINTS[endpoint]?.isInputOnly === true) return 0;
   const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
   const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
   return each * choices;
@@ -207,7 +207,7 @@ const LEAST_CHARS_PER_TOKEN = 1.2;
 /** The most a prompt can have: text by its bytes, media by the cost of an image of common size. Unit: LLM tokens. */
 export function estimatePrompt(incoming: IncomingRequest): number {
   const { endpoint, tally, body } = incoming;
-  if (TEXT_FACTS[endpoint]?.isQuestionRepeated === true)
+  if (TEXT_ENDPOINTS[endpoint]?.isQuestionRepeated === true)
     return approximateTokens(promptParts(endpoint, valuesOf(body)));
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given(incoming);
 }
@@ -231,7 +231,7 @@ export function leastOutputTokens({ textPieces, textChars, textBytes }: ReplyOut
 
 /** A prompt can be given as token numbers. */
 function given({ endpoint, tally }: IncomingRequest): number {
-  return TEXT_FACTS[endpoint]?.takesNumbers === true ? tally.numbers : 0;
+  return TEXT_ENDPOINTS[endpoint]?.takesNumbers === true ? tally.numbers : 0;
 }
 
 /** The most that is believed of an upstream that was given no limit. */
@@ -249,7 +249,7 @@ const REREAD = 3;
 
 function boundsOf({ endpoint, body, tally, maxTokens, choices }: IncomingRequest): UsageBounds {
   const promptTokens = body.bytes.length + PROMPT_SLACK + MEDIA_TOKENS * tally.media;
-  if (TEXT_FACTS[endpoint]?.isInputOnly === true) return { promptTokens, completionTokens: 0 };
+  if (TEXT_ENDPOINTS[endpoint]?.isInputOnly === true) return { promptTokens, completionTokens: 0 };
   const each =
     maxTokens === undefined || maxTokens === 0
       ? MAX_BELIEVED_OUTPUT
@@ -268,9 +268,9 @@ function widened(
 ): UsageBounds {
   const { endpoint, model, body } = incoming;
   const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
-  const documents = TEXT_FACTS[endpoint]?.isQuestionRepeated === true ? estimatePrompt(incoming) : 0;
+  const documents = TEXT_ENDPOINTS[endpoint]?.isQuestionRepeated === true ? estimatePrompt(incoming) : 0;
   const heard =
-    TEXT_FACTS[endpoint]?.isInputOnly === true ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
+    TEXT_ENDPOINTS[endpoint]?.isInputOnly === true ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
   return {
     promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
     completionTokens: Math.max(bounds.completionTokens, heard),

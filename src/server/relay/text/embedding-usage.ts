@@ -5,7 +5,7 @@ import type { WholeReply } from "#server/upstream/call/call.ts";
 import { editObject, findMember, wholeObject } from "#server/upstream/json/object.ts";
 import { asNumber } from "#server/upstream/json/values.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
-import { TEXT_FACTS } from "./endpoints.ts";
+import { TEXT_ENDPOINTS } from "./endpoints.ts";
 
 /** An answer that tells its usage with the tokens it was charged for; any other answer, and one that has its usage, is unchanged. */
 export function withUsage(
@@ -13,7 +13,7 @@ export function withUsage(
   endpoint: EndpointName,
   { promptTokens }: TokenUsage,
 ): WholeReply {
-  const place = TEXT_FACTS[endpoint]?.usage;
+  const place = TEXT_ENDPOINTS[endpoint]?.usage;
   if (place === undefined || (asNumber(reply.usage?.[place.tokens]) ?? 0) > 0) return reply;
   const object = wholeObject(reply.body);
   if (object === undefined || findMember(object, place.result) === undefined) return reply;

@@ -20,7 +20,11 @@ interface TextEndpointFacts {
   readonly usage?: { readonly result: string; readonly tokens: "prompt_tokens" | "total_tokens" };
 }
 
-export const TEXT_ENDPOINTS: Readonly<Record<TextEndpoint, TextEndpointFacts>> = {
+/** What carries no text has no line. */
+type Table = Readonly<Record<TextEndpoint, TextEndpointFacts>> &
+  Readonly<Partial<Record<EndpointName, TextEndpointFacts>>>;
+
+export const TEXT_ENDPOINTS: Table = {
   chat: { substance: "messages", isList: true },
   completions: { substance: "prompt", takesNumbers: true },
   edits: { substance: "instruction" },
@@ -42,6 +46,3 @@ export const TEXT_ENDPOINTS: Readonly<Record<TextEndpoint, TextEndpointFacts>> =
     usage: { result: "results", tokens: "total_tokens" },
   },
 };
-
-/** The same for any endpoint; undefined = it carries no text. */
-export const TEXT_FACTS: Readonly<Partial<Record<EndpointName, TextEndpointFacts>>> = TEXT_ENDPOINTS;
