@@ -29,17 +29,24 @@ const REASONS: Readonly<Partial<Record<Candidate["verdict"], string>>> = {
   rule: "按条件路由的规则排除了它",
 };
 
-function reasonOf({ verdict, error, said }: Candidate): string {
+function reasonOf(candidate: Candidate): string {
+  const { verdict, error, said } = candidate;
   if (verdict === "tried") {
-    const what = error === "overtaken" ? "比同时请求的渠道慢，已中断，上游可能仍收提示的费用" : error;
+    const what = isOvertaken(candidate) ? "比同时请求的渠道慢，已中断，上游可能仍收提示的费用" : error;
     return [what, said].filter((part) => part !== "").join("：");
   }
   return REASONS[verdict] ?? "";
 }
 
-function toneOf(verdict: Candidate["verdict"]): "good" | "warn" | "bad" | "idle" {
+/** Of several calls at once another one was first: it did not fail. */
+function isOvertaken({ verdict, error }: Candidate): boolean {
+  return verdict === "tried" && error === "overtaken";
+}
+
+function toneOf(candidate: Candidate): "good" | "warn" | "bad" | "idle" {
+  const { verdict } = candidate;
   if (verdict === "chosen") return "good";
-  if (verdict === "tried") return "bad";
+  if (verdict === "tried") return isOvertaken(candidate) ? "idle" : "bad";
   return verdict === "limited" || verdict === "resting" ? "warn" : "idle";
 }
 
@@ -72,8 +79,11 @@ function GroupTable({ group }: { readonly group: Group }) {
           {
             title: "结论",
             dataIndex: "verdict",
-            render: (verdict: Candidate["verdict"]) => (
-              <StatusTag tone={toneOf(verdict)} label={ROUTE_VERDICT_LABELS[verdict]} />
+            render: (verdict: Candidate["verdict"], row) => (
+              <StatusTag
+                tone={toneOf(row)}
+                label={isOvertaken(row) ? "已中断" : ROUTE_VERDICT_LABELS[verdict]}
+              />
             ),
           },
           { title: "原因", key: "reason", render: (_, row) => reasonOf(row) },

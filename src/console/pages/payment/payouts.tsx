@@ -35,12 +35,12 @@ function Amount({ row }: CellProps<Payout>) {
 const columns: readonly Column<Payout>[] = [
   { key: "id", title: "编号", isFixed: true, width: 84, render: ({ id }) => `TX${id}` },
   { key: "state", title: "状态", isInHead: true, width: 96, cell: State },
-  { key: "username", title: "用户", width: 120, shows: "text" },
+  { key: "username", title: "用户", width: 110, shows: "text" },
   { key: "amount", title: "金额", isNumber: true, width: 104, cell: Amount },
-  { key: "way", title: "方式", width: 130, render: ({ way }) => WAY_LABELS[way] },
+  { key: "way", title: "方式", width: wide(96, 130), render: ({ way }) => WAY_LABELS[way] },
   { key: "account", title: "收款账号", width: 140, shows: "text", none: "已删除" },
   { key: "name", title: "收款人", width: 100, shows: "text", none: "已删除" },
-  { key: "note", title: "说明", width: 160, shows: "text", none: "—", isGrowing: true },
+  { key: "note", title: "说明", width: 110, shows: "text", none: "—", isGrowing: true },
   { key: "created_at", title: "申请时间", width: 172, shows: "time" },
 ];
 

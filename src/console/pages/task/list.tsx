@@ -94,18 +94,20 @@ export function TaskListPage() {
   const [params, setParams] = useSearchParams();
   const isOpen = params.get("open") === "true";
   const cancel = useCancel(isAdmin);
-  const actions = (row: Task): RowAction[] => [
-    {
-      key: "cancel",
-      label: "取消",
-      icon: <StopOutlined aria-hidden="true" />,
-      isDanger: true,
-      isDisabled: row.is_ended || (isAdmin && !mayEnd),
-      confirmText: "确认取消",
-      question: isAdmin ? FORCED : row.kind === "batch" ? BATCH_QUESTION : QUESTION,
-      onClick: () => cancel(row),
-    },
-  ];
+  const actions = (row: Task): RowAction[] => {
+    if (row.is_ended || (isAdmin && !mayEnd)) return [];
+    return [
+      {
+        key: "cancel",
+        label: "取消",
+        icon: <StopOutlined aria-hidden="true" />,
+        isDanger: true,
+        confirmText: "确认取消",
+        question: isAdmin ? FORCED : row.kind === "batch" ? BATCH_QUESTION : QUESTION,
+        onClick: () => cancel(row),
+      },
+    ];
+  };
   const filters = (
     <Segmented
       aria-label="显示哪些任务"
