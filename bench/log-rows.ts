@@ -7,6 +7,10 @@ import { SPAN_SEC } from "#server/store/span.ts";
 export const users = 2_000;
 export const models = 40;
 export const channels = 30;
+/** The first accounts are wallets of teams: most calls are of three members, the others of two hundred; a quarter is of one of fifty projects. */
+export const wallets = 2;
+export const members = 200;
+export const projects = 50;
 export const startSec = 1_760_000_000;
 /** Ninety days. */
 export const spanSec = 90 * 86_400;
@@ -39,7 +43,7 @@ const ROWS = `
     FROM dice
   )
   INSERT INTO logs (user_id, created_at, type, content, username, token_id, token_name, model_name, quota, prompt_tokens,
-    completion_tokens, cached_tokens, channel_id, request_id, elapsed_time, first_byte_time, is_stream, estimated)
+    completion_tokens, cached_tokens, channel_id, request_id, elapsed_time, first_byte_time, is_stream, estimated, member_id, project_id)
   SELECT user, created_at, type,
     CASE WHEN type = 2 THEN '模型倍率 1.25，补全倍率 4，分组倍率 1；(400 + 500 × 4) × 1.25 × 1 = 3000'
       WHEN type = 1 THEN '通过兑换码充值 ＄10.000000 额度' WHEN type = 5 THEN '测试渠道 main（成功）' ELSE '新用户注册赠送 ＄0.200000 额度' END,
@@ -48,7 +52,9 @@ const ROWS = `
     CASE type WHEN 2 THEN 'model-' || model ELSE '' END,
     CASE type WHEN 2 THEN 100 + a % 5000 ELSE 0 END, CASE type WHEN 2 THEN b % 4000 ELSE 0 END,
     CASE type WHEN 2 THEN c % 1000 ELSE 0 END, 0, CASE WHEN type IN (2, 5) THEN channel ELSE 0 END,
-    CASE type WHEN 2 THEN '20261120' || printf('%023d', i) ELSE '' END, 200 + a % 9000, 100 + b % 900, c % 2, 0
+    CASE type WHEN 2 THEN '20261120' || printf('%023d', i) ELSE '' END, 200 + a % 9000, 100 + b % 900, c % 2, 0,
+    CASE WHEN type = 2 AND user <= ${wallets} THEN 100000 + CASE WHEN b % 10 < 8 THEN b / 16 % 3 ELSE b / 16 % ${members} END ELSE 0 END,
+    CASE WHEN type = 2 AND user <= ${wallets} AND a % 4 = 0 THEN user * 1000 + c / 32 % ${projects} ELSE 0 END
   FROM people`;
 
 const SUMS = [
@@ -64,6 +70,24 @@ const SUMS = [
   SELECT '${dimension}', ${key}, hour, sum(quota), sum(prompt_tokens), sum(completion_tokens), sum(requests)
   FROM log_rollups GROUP BY 2, 3`,
 );
+
+const TEAM_SUMS = [
+  ["member", "user_id || ' ' || member_id", "member_id > 0"],
+  ["project", "cast(project_id AS text)", "project_id > 0"],
+].map(
+  ([dimension, key, where]) => `
+  INSERT INTO log_sums (dimension, key, hour, quota, prompt_tokens, completion_tokens, requests)
+  SELECT '${dimension}', ${key}, created_at - created_at % 3600, sum(quota), sum(prompt_tokens), sum(completion_tokens), count(*)
+  FROM logs WHERE ${where} GROUP BY 2, 3`,
+);
+
+const TEAMS = [
+  `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${wallets})
+  INSERT INTO teams (id, name, wallet_id, heir_id, created_at, closed_at) SELECT i, 'team' || i, i, i, ${startSec}, 0 FROM numbers`,
+  `WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${projects} - 1)
+  INSERT INTO team_projects (id, team_id, name, created_at, closed_at)
+  SELECT teams.id * 1000 + i, teams.id, 'project' || i, ${startSec}, 0 FROM numbers, teams`,
+];
 
 const ROLLUPS = `
   INSERT INTO log_rollups (user_id, hour, token_name, model_name, channel_id, quota, prompt_tokens, completion_tokens, requests)
@@ -105,11 +129,13 @@ export async function buildLogs(dataDir: string, rows: number, say: (text: strin
   for (const { name, sql } of indexes) step(`index ${String(name)}`, () => database.exec(String(sql)));
   step("rollups", () => database.exec(ROLLUPS));
   for (const sums of SUMS) step("sums", () => database.exec(sums));
+  for (const sums of TEAM_SUMS) step("sums of teams", () => database.exec(sums));
   step("spans and users", () => {
     database.exec(
       `INSERT INTO log_spans SELECT created_at - created_at % ${SPAN_SEC}, min(id), max(id) FROM logs GROUP BY 1`,
     );
     database.exec(PEOPLE);
+    for (const rows of TEAMS) database.exec(rows);
   });
   step("checkpoint", () => database.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   database.close();

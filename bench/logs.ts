@@ -12,13 +12,16 @@ import { clearLogs, countLogs, listLogs, searchLogs } from "#server/store/logs.t
 import {
   buildLogs,
   channels,
+  members,
   modelName,
   models,
+  projects,
   spanSec,
   startSec,
   tokenName,
   userName,
   users,
+  wallets,
 } from "./log-rows.ts";
 
 const { values } = parseArgs({
@@ -42,6 +45,7 @@ function pick(turn: number, count: number): number {
 }
 const busyUser = (turn: number) => 1 + (turn % 5);
 const quietUser = (turn: number) => 6 + pick(turn, users - 6);
+const wallet = (turn: number) => 1 + (turn % wallets);
 const endSec = startSec + spanSec;
 /** A window of this length somewhere in the ninety days, on no full hour. */
 function window(turn: number, seconds: number): LogFilter {
@@ -95,6 +99,18 @@ const filters: Readonly<Record<string, (turn: number) => LogFilter>> = {
     modelName: modelName(turn % 3),
   }),
   "common model + one day": (turn) => ({ modelName: modelName(turn % 3), ...window(turn, 86_400) }),
+  "member with many calls": (turn) => ({ userId: wallet(turn), memberId: 100_000 + (turn % 3) }),
+  "member with few calls": (turn) => ({ userId: wallet(turn), memberId: 100_003 + pick(turn, members - 3) }),
+  "member + rare model": (turn) => ({
+    userId: wallet(turn),
+    memberId: 100_000 + (turn % 3),
+    modelName: modelName(3 + pick(turn, models - 3)),
+  }),
+  project: (turn) => ({ projectId: 1_000 * wallet(turn) + pick(turn, projects) }),
+  "project + rare model": (turn) => ({
+    projectId: 1_000 * wallet(turn) + pick(turn, projects),
+    modelName: modelName(3 + pick(turn, models - 3)),
+  }),
   "user + model + channel + type + week": (turn) => ({
     userId: busyUser(turn),
     modelName: modelName(3 + pick(turn, models - 3)),
@@ -123,7 +139,8 @@ const cases: readonly Case[] = [
     run: (db: Db, turn: number) => page(db, filters[name]?.(turn) ?? {}, 1_000 + pick(turn, 4_000)),
   })),
   ...Object.entries(filters)
-    .filter(([name]) => !name.startsWith("type"))
+    // Sums of members are asked for by no list.
+    .filter(([name]) => !/^(type|member)/.test(name))
     .map(([name, filter]) => ({
       name: `stat: ${name}`,
       targetMs: STAT_MS,

@@ -101,7 +101,8 @@ describe.each(databases)("jobs on $name", (database) => {
       "renewal-letters",
     ];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
-    expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);
+    const onPostgres = always.flatMap((name) => (name === "names" ? [name, "log-indexes"] : [name]));
+    expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(onPostgres);
     expect(on({ ...off, databaseUrl: undefined })).toEqual([...always, "optimize"]);
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("channel-tests");
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("log-retention");

@@ -9,6 +9,7 @@ import { invoices } from "./invoices.ts";
 import type { Job } from "./job.ts";
 import { keyProbes } from "./key-probes.ts";
 import { limitWarnings } from "./limit-warnings.ts";
+import { logIndexes } from "./log-indexes.ts";
 import { logRetention } from "./log-retention.ts";
 import { marginWatch } from "./margin-watch.ts";
 import { modelEndings } from "./model-endings.ts";
@@ -37,6 +38,7 @@ export const jobs: readonly Job[] = [
   logRetention,
   signups,
   names,
+  logIndexes,
   paymentQuestions,
   paymentComparison,
   paymentBodies,

@@ -31,6 +31,7 @@ describe.each(engines)("usage log on %s", (engine) => {
     await seedUser(db, { username: "anna" });
     await seedUser(db, { username: "berta" });
     await seedChannel(db, { name: "first channel" });
+    await seedTeam();
     for (let index = 0; index < 300; index += 1) {
       const created = DAY_0 + index * 577 + (index % 5 === 0 ? 2_000 : 0);
       const log = entry({
@@ -41,6 +42,7 @@ describe.each(engines)("usage log on %s", (engine) => {
         model_name: `model-${index % 4}`,
         token_name: `token-${index % 2}`,
         channel_id: 1 + (index % 2),
+        ...ofTeam(index),
         quota: index,
         prompt_tokens: 2,
         completion_tokens: 3,
@@ -57,6 +59,23 @@ describe.each(engines)("usage log on %s", (engine) => {
     await database.drop();
   });
 
+  /** The first account is the wallet of a team: two members, two projects. */
+  async function seedTeam(): Promise<void> {
+    await db
+      .insertInto("teams")
+      .values({ name: "team", wallet_id: 1, heir_id: 2, created_at: 1, closed_at: 0 })
+      .execute();
+    for (const name of ["one", "two", "three"])
+      await db
+        .insertInto("team_projects")
+        .values({ team_id: 1, name, created_at: 1, closed_at: 0 })
+        .execute();
+  }
+  function ofTeam(index: number): Partial<NewLog> {
+    if (index % 3 !== 0) return {};
+    return { member_id: 100 + (index % 2), project_id: index % 4 > 1 ? index % 4 : 0 };
+  }
+
   /** What the ledger adds with each consumption. */
   async function addSums(log: NewLog): Promise<void> {
     const hour = log.created_at - (log.created_at % HOUR);
@@ -68,6 +87,8 @@ describe.each(engines)("usage log on %s", (engine) => {
       ["model", log.model_name],
       ["channel", String(log.channel_id)],
       ["model-channel", `${log.model_name}\n${log.channel_id}`],
+      ...(log.member_id ? [["member", `${log.user_id} ${log.member_id}`] as const] : []),
+      ...(log.project_id ? [["project", String(log.project_id)] as const] : []),
     ] as const;
     for (const [dimension, key] of keys) {
       await db
@@ -108,6 +129,8 @@ describe.each(engines)("usage log on %s", (engine) => {
     (!filter.tokenName || log.token_name === filter.tokenName) &&
     (!filter.modelName || log.model_name === filter.modelName) &&
     (!filter.channelId || log.channel_id === filter.channelId) &&
+    (!filter.memberId || log.member_id === filter.memberId) &&
+    (!filter.projectId || log.project_id === filter.projectId) &&
     (!filter.start || log.created_at >= filter.start) &&
     (!filter.end || log.created_at <= filter.end);
 
@@ -127,6 +150,11 @@ describe.each(engines)("usage log on %s", (engine) => {
     { userId: 2, modelName: "model-1" },
     { userId: 2, modelName: "model-1", tokenName: "token-1", channelId: 2, type: 2 },
     { modelName: "model-1", channelId: 2 },
+    { projectId: 2 },
+    { projectId: 3, modelName: "model-3" },
+    { userId: 2, projectId: 2 },
+    { projectId: 1, start: DAY_0 + 5_000 },
+    { projectId: 9 },
     { start: DAY_0 + 5_000 },
     { end: DAY_0 + 5_000 },
     { start: DAY_0 + 5_000, end: DAY_0 + 100_001 },
@@ -141,17 +169,28 @@ describe.each(engines)("usage log on %s", (engine) => {
     { username: "", modelName: "", tokenName: "", channelId: 0, start: 0, end: 0, type: 0, userId: 0 },
   ];
 
-  test.each(filters)("lists and counts exactly what fits %j, newest first", async (filter) => {
-    const expected = written.filter((log) => matches(log, filter)).map((log) => log.quota);
-    const listed: number[] = [];
-    for (let page = 0; ; page += 1) {
-      const rows = await listLogs(db, filter, { page, size: 70 });
-      listed.push(...rows.map((row) => row.quota));
-      if (rows.length < 70) break;
-    }
-    expect(listed).toEqual(expected.toReversed());
-    expect(await countLogs(db, filter)).toBe(expected.length);
-  });
+  /** Of a team's account; statistics of members are asked for otherwise. */
+  const ofMembers: LogFilter[] = [
+    { userId: 1, memberId: 100 },
+    { userId: 1, memberId: 101, modelName: "model-1", channelId: 2 },
+    { userId: 1, memberId: 100, projectId: 2, start: DAY_0 + 5_000 },
+    { userId: 1, memberId: 7 },
+  ];
+
+  test.each([...filters, ...ofMembers])(
+    "lists and counts exactly what fits %j, newest first",
+    async (filter) => {
+      const expected = written.filter((log) => matches(log, filter)).map((log) => log.quota);
+      const listed: number[] = [];
+      for (let page = 0; ; page += 1) {
+        const rows = await listLogs(db, filter, { page, size: 70 });
+        listed.push(...rows.map((row) => row.quota));
+        if (rows.length < 70) break;
+      }
+      expect(listed).toEqual(expected.toReversed());
+      expect(await countLogs(db, filter)).toBe(expected.length);
+    },
+  );
 
   test.each(filters)("sums the consumption that fits %j", async (filter) => {
     const fitting = written.filter((log) => matches(log, { ...filter, type: 2 }));

@@ -49,6 +49,7 @@ import { planRenewals } from "./0066-plan-renewals.ts";
 import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
 import { orderLists } from "./0071-order-lists.ts";
+import { logMembers } from "./0072-log-members.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -102,4 +103,5 @@ export const MIGRATIONS: readonly Migration[] = [
   commissionDebt,
   paymentDays,
   orderLists,
+  logMembers,
 ];
