@@ -261,6 +261,11 @@ test("the released migrations are the ones that were released", () => {
         "1f411f5cf513f551b00c711c1cc3302805346ab72106fb2a3bf27f3bf5c3dc6a",
         "1f411f5cf513f551b00c711c1cc3302805346ab72106fb2a3bf27f3bf5c3dc6a",
       ],
+      [
+        "0072-log-members",
+        "3810a37f0510e21c5222ccf1493d76fa2e7acded7f943e46eecbd50bc42fe149",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      ],
     ]
   `);
 });
