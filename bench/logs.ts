@@ -1,16 +1,18 @@
-// `node bench/logs.ts [--rows 10000000] [--data <folder>]`: the usage log at ten million rows on SQLite, through the functions the
+// `node bench/logs.ts [--rows 10000000] [--data <folder> | --postgres]`: the usage log at ten million rows, through the functions the
 // server uses, against the budget of requirements N1: page and filter ≤ 50 ms p95, statistics ≤ 100 ms p95. A page is what the list
 // call costs the database: its rows and its total. A folder that is named is kept and used again.
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Db, openStore } from "#server/store/db.ts";
+import { type Db, openStore, type Store } from "#server/store/db.ts";
 import type { LogFilter } from "#server/store/log-filter.ts";
 import { logHistory, statLogs } from "#server/store/log-stats.ts";
 import { clearLogs, countLogs, listLogs, searchLogs } from "#server/store/logs.ts";
+import { startPostgres } from "#test/worlds/postgres-server.ts";
 import {
   buildLogs,
+  buildPostgresLogs,
   channels,
   members,
   modelName,
@@ -25,7 +27,11 @@ import {
 } from "./log-rows.ts";
 
 const { values } = parseArgs({
-  options: { rows: { type: "string", default: "10000000" }, data: { type: "string" } },
+  options: {
+    rows: { type: "string", default: "10000000" },
+    data: { type: "string" },
+    postgres: { type: "boolean", default: false },
+  },
 });
 const rows = Number(values.rows);
 const TIMES = 40;
@@ -216,11 +222,30 @@ async function measureClearing(db: Db): Promise<void> {
   );
 }
 
-const dataDir = values.data ?? mkdtempSync(join(tmpdir(), "tollgate-logs-"));
-try {
+/** A file, in a folder that is kept when it is named, or a PostgreSQL server of this run. */
+async function openDatabase(): Promise<{ readonly store: Store; end(): Promise<void> }> {
+  if (values.postgres) {
+    const server = await startPostgres();
+    const end = () => server.stop();
+    try {
+      await buildPostgresLogs(server.url, rows, say);
+      return { store: await openStore({ dataDir: "", databaseUrl: server.url }), end };
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  }
+  const dataDir = values.data ?? mkdtempSync(join(tmpdir(), "tollgate-logs-"));
   if (!existsSync(join(dataDir, "tollgate.db"))) await buildLogs(dataDir, rows, say);
   say(`file: ${(statSync(join(dataDir, "tollgate.db")).size / 1e9).toFixed(2)} GB`);
-  const store = await openStore({ dataDir });
+  const end = async () => {
+    if (values.data === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { store: await openStore({ dataDir }), end };
+}
+
+const { store, end } = await openDatabase();
+try {
   say(
     `${"case".padEnd(58)}${["p50 ms", "p95 ms", "max ms", "target"]
       .map((text) => text.padStart(9))
@@ -230,9 +255,9 @@ try {
   let missed = 0;
   for (const one of cases) if (!(await measure(store.db, one))) missed += 1;
   if (values.data === undefined) await measureClearing(store.db);
-  await store.close();
   say(missed === 0 ? "all within budget" : `${missed} of ${cases.length} miss the budget`);
   process.exitCode = missed === 0 ? 0 : 1;
 } finally {
-  if (values.data === undefined) rmSync(dataDir, { recursive: true, force: true });
+  await store.close();
+  await end();
 }
