@@ -23,7 +23,7 @@ const AGED = [
   SELECT 'key', cast(id AS text), 1800000000 + n * 3600, 1000, 100, 100, 10 FROM channel_keys, hours`,
 ];
 
-/** Rows of a page are twenty unless somebody wants more. */
+/** Rows of a page are twenty unless the administrator wants more. */
 const PAGES: Readonly<Record<string, (turn: number) => string>> = {
   "page p95 ms": (turn) => `p=${(turn * 37) % 500}&size=20`,
   "hundred rows p95 ms": (turn) => `p=${(turn * 37) % 100}&size=100`,

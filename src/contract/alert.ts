@@ -19,7 +19,7 @@ export const ALERT_KINDS = [
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
-/** What a target of each kind consists of; what is not named stays "". `secret-address` = whoever knows the address can post. */
+/** What a target of each kind consists of; what is not named stays "". `secret-address` = every sender who knows the address can post. */
 export interface AlertKindRow {
   readonly label: string;
   readonly address?: "secret-address" | "address";

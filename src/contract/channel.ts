@@ -84,7 +84,7 @@ export const Channel = z.object({
   proxy_login: z.boolean().default(false),
   proxy_resting: z.boolean().default(false),
   reuse: Reuse.default("auto").catch("auto"),
-  /** Its upstream sent what nobody asked for: for a while each call gets a connection of its own. */
+  /** Its upstream sent what no request asked for: for a while each call gets a connection of its own. */
   reuse_stopped: z.boolean().default(false),
   /** It has several keys; how one of them is chosen. */
   has_keys: z.boolean().default(false),

@@ -4,7 +4,7 @@ import { endpoint } from "./endpoint.ts";
 import { LoginUser } from "./factor.ts";
 import { Password } from "./user.ts";
 
-/** Who may register: anybody, who has an invitation, nobody. */
+/** Who may register: every visitor, visitors with an invitation, no visitor. */
 export const Registration = z.enum(["open", "invited", "closed"], "请选择谁可以注册");
 export type Registration = z.output<typeof Registration>;
 

@@ -1,4 +1,4 @@
-// User groups by name: what a name may be, which ones somebody may use, and the ordered choice of a token (requirements K15).
+// User groups by name: what a name may be, which ones an account may use, and the ordered choice of a token (requirements K15).
 import { z } from "zod";
 import { isOneLine } from "./name.ts";
 
@@ -20,7 +20,7 @@ export const GroupOrder = z
   .max(MOST_GROUPS, `最多选择 ${MOST_GROUPS} 个分组`)
   .refine((names) => new Set(names).size === names.length, "同一分组只能选择一次");
 
-/** A group that somebody may choose. */
+/** A group that may be chosen for the tokens of an account. */
 export const UsableGroup = z.object({ ratio: z.number(), desc: z.string() });
 
 /** The groups of an order as it is stored. */
@@ -36,7 +36,7 @@ export interface GroupTables {
   readonly otherNames?: (name: string) => readonly string[];
 }
 
-/** Whether somebody with these groups of his own may use this one: his own, or one that is open to all and has a ratio. */
+/** Whether an account with these groups of its own may use this one: its own, or one that is open to all and has a ratio. */
 export function mayUseGroup(
   name: string,
   own: readonly string[],

@@ -6,7 +6,7 @@ import { IdParams, Nothing, Quota, rowsOf } from "./wire.ts";
 
 export const Invitation = z.object({
   id: z.int(),
-  /** Whoever comes must prove this address; "" = none. */
+  /** The user who registers with it must prove this address; "" = none. */
   email: z.string(),
   /** Of the accounts it makes. */
   group: z.string(),

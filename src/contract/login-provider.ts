@@ -32,8 +32,8 @@ const Path = z
   .default("");
 
 /**
- * Whoever has the value in this claim, or in the list that it is, gets the group, is in the team, or is an administrator with the set of
- * permissions. Of groups and of sets the first rule that fits counts, of each team its first.
+ * A user who has the value in this claim, or in the list that it is, gets the group, is in the team, or is an administrator with the set
+ * of permissions. Of groups and of sets the first rule that fits counts, of each team its first.
  */
 export const Rule = z
   .object({
@@ -79,7 +79,10 @@ export const ProviderSettings = z.object({
     .default(""),
   /** Domains that the provider may speak for: an address elsewhere counts as not proved. */
   mail_domains: z.array(MailDomain).max(20, "最多 20 个域名").default([]),
-  /** Who gets a new account: nobody, whoever may register, or, while registration is closed, addresses of the domains and people of the companies. */
+  /**
+   * Who gets a new account: no visitor, every visitor who may register, or, while registration is closed, addresses of the domains and
+   * people of the companies.
+   */
   sign_up: z.enum(["never", "open", "domain"]).default("open"),
   /** An ordinary account with this proved address is taken over without being asked. */
   links_by_mail: z.boolean().default(false),

@@ -1,10 +1,10 @@
-// Domains of mail: what one is, and whoever proves an address of which joins a group and a team (requirements I65).
+// Domains of mail: what one is, and which group and team a user joins who proves an address of it (requirements I65).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { GivenTeamRole } from "./team-role.ts";
 import { IdParams, Nothing, rowsOf } from "./wire.ts";
 
-/** Hosts of mail that anybody can have an address at: no domain of an organisation. */
+/** Hosts of mail where every person can have an address: no domain of an organisation. */
 const PUBLIC_HOSTS: ReadonlySet<string> = new Set(
   (
     "126.com 139.com 163.com 188.com 189.cn aliyun.com foxmail.com gmail.com googlemail.com gmx.com gmx.de hotmail.com icloud.com " +
@@ -28,7 +28,7 @@ export const MailDomainDraft = z.object({
   group: z.string().trim().max(32, "分组名称过长").default(""),
   /** 0 = none. */
   team_id: z.int().min(0).default(0),
-  /** At most a member: whoever has an address is nobody yet. */
+  /** At most a member: an address of the domain does not say what else its user may do. */
   team_role: GivenTeamRole.extract(["member", "viewer"]).default("member"),
 });
 export type MailDomainDraft = z.output<typeof MailDomainDraft>;

@@ -14,7 +14,7 @@ const ABILITY_RULES: readonly (readonly [pattern: RegExp, ability: Ability])[] =
   [/dall-e|cogview|imagen-|-image(-|$)|^image-0|-t2i|^wanx|kolors|stable-diffusion|imagine|flux/, "image"],
 ];
 
-/** Tells an ability by the name, whoever sells the model. */
+/** Tells an ability by the name, whichever provider sells the model. */
 export function abilityOf(model: string): Ability {
   const unit = chargeUnit[pricedName(model)];
   if (unit === "image") return "image";

@@ -31,7 +31,7 @@ export const TEMPLATES = [
 ] as const;
 const TEMPLATE = /\{\{([^{}]*)\}\}/g;
 
-/** Headers of clients that may be handed on or told: none that names somebody or opens something. */
+/** Headers of clients that may be handed on or told: none that names the client or opens something. */
 const CLIENT_HEADER =
   /^(?!authorization$|cookie$|x-api-key$|x-goog-api-key$|api-key$|x-forwarded-|forwarded$|x-real-ip$)/i;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;

@@ -26,7 +26,7 @@ export const Status = z.object({
   theme: z.string().default("default"),
   password_login: z.boolean().default(true),
   register: z.boolean().default(true),
-  /** Whoever has an invitation may register. */
+  /** A visitor who has an invitation may register. */
   register_invited: z.boolean().default(true),
   default_password: z.boolean().default(false),
   /** The address that the terminal printed still leads to the first run. */

@@ -1,4 +1,4 @@
-// The roles of a team that somebody can be given: there is one owner, who hands the team over himself.
+// The roles of a team that a member can be given: there is one owner, who hands the team over himself.
 import { z } from "zod";
 import { TEAM_ROLES } from "./team-words.ts";
 

@@ -34,7 +34,7 @@ export const Team = z.object({
   quota: Quota.nullable().default(null),
   used_quota: Quota.nullable().default(null),
   request_count: z.int().nullable().default(null),
-  /** The team is offered to the actor, or by its owner to somebody. */
+  /** The team is offered to the actor, or by its owner to another member. */
   heir_id: z.int().default(0),
   /** Of administrators' lists. */
   owner_id: z.int().default(0),
@@ -73,7 +73,7 @@ export type TeamInvitation = z.output<typeof TeamInvitation>;
 const Person = z.object({ user_id: z.int().min(1) });
 const Code = z.object({ code: z.string().trim().min(1).max(100) });
 
-/** How calls went is counted by person, whoever pays. */
+/** How calls went is counted by person, whichever account pays. */
 export const TeamUsage = UsageReport.omit({ outcomes: true }).extend({
   /** By member, who spent most first; former members too. */
   members: z.array(z.object({ user_id: z.int(), username: z.string(), quota: Quota, requests: z.int() })),

@@ -258,7 +258,7 @@ describe.each(databases)("fuzzing on $name", (database) => {
         `${successes} of them successful, at ${reached.size} endpoints; not at ${missed.join(", ") || "none"}\n`,
     );
     expect(guided.size).toBe(table.size);
-    // Calls that are made up come from the callers alone: not from a browser that somebody has just signed in at, nor from who owns a team.
+    // Calls that are made up come from the callers alone: not from a browser that a user has just signed in at, nor from a team's owner.
     const open = [...guided].filter(
       ([route, { headers }]) => headers?.["cookie"] === undefined && !route.includes("/api/team/:id"),
     );

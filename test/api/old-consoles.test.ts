@@ -1,5 +1,5 @@
 // Consoles and scripts of the One API family work as they did (requirements Z19): the calls of One API's web console as it sends them, in the
-// order in which somebody works with it, and those of scripts with an access token. Bodies are what its forms send: whole rows, numbers
+// order in which its user works with it, and those of scripts with an access token. Bodies are what its forms send: whole rows, numbers
 // that came as such, fields that we do not know. What they read of the answers is what is expected here.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Role } from "#contract/user.ts";
@@ -201,7 +201,7 @@ describe.each(databases)("One API's consoles and scripts on $name", (database) =
     }
   });
 
-  test("the wire knows three roles: no other is taken, whoever sends it, and staff with a set is 10", async () => {
+  test("the wire knows three roles: no other is taken from any administrator, and staff with a set is 10", async () => {
     const target = await seedUser(app.ctx, "three_roles");
     const admin = await seedUser(app.ctx, "three_admin", { role: Role.admin });
     for (const role of [9, 0, 2, 11, 99, 100, 101, -1, 1e9]) {

@@ -1,5 +1,5 @@
 // Permission sets, cell by cell (requirements Z15, Z16, Z17): every call of administrators × every set is what the file beside says and what the
-// server does; an auditor changes nothing; fields, pins and metrics have their own rules; nobody grows by himself.
+// server does; an auditor changes nothing; fields, pins and metrics have their own rules; no administrator widens his own rights.
 import { sql } from "kysely";
 import pino from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

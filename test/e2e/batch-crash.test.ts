@@ -1,5 +1,5 @@
-// kill -9 around batches: killed while its results are read, and between two parts that are booked, each part is paid once by whoever goes on
-// (requirements C58).
+// kill -9 around batches: killed while its results are read, and between two parts that are booked, each part is paid once by the
+// process that goes on (requirements C58).
 import OpenAI, { toFile } from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -111,7 +111,7 @@ describe.each(engines)("batches on %s", (engine) => {
       expect(killed.charges.length + killed.open).toBe(expected.length + MODELS.length);
       if (killed.open > 0) caught += 1;
       expected = [...expected, ...CHARGES];
-      // Whoever comes next books the rest, each part once.
+      // The process that starts next books the rest, each part once.
       server = await startServer(dataDir, env);
       const status = async () => (await client().batches.retrieve(id)).status;
       await expect.poll(status, PATIENCE).toBe("completed");

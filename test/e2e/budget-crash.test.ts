@@ -1,6 +1,6 @@
 // kill -9 while calls are counted against budgets at every level (requirements L07, O09): whatever step the process was at, afterwards
-// no window keeps what nobody holds, none has counted more than its budget, and every counter is what the ledger says. On SQLite, where
-// the next start puts it right, and with three nodes on one PostgreSQL, where the others do.
+// no window keeps what no open call holds, none has counted more than its budget, and every counter is what the ledger says. On SQLite,
+// where the next start puts it right, and with three nodes on one PostgreSQL, where the others do.
 import { afterAll, expect, it } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { checkLimits } from "#server/money/ledger-check-limits.ts";
@@ -124,7 +124,7 @@ async function readBooks(where: Where): Promise<Books> {
   }
 }
 
-/** What a killed process left is closed by somebody; then the books are exact. */
+/** What a killed process left is closed by its next start or another node; then the books are exact. */
 async function expectExact(where: Where): Promise<number> {
   await expect
     .poll(async () => readBooks(where), { timeout: 60_000, interval: 500 })

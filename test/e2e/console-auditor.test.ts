@@ -1,5 +1,6 @@
-// Whoever may only read sees everything and no button that the server would refuse (requirements Z20): an account bound by the auditor's set
-// walks through the pages of administrators. And an administrator who makes a token for somebody chooses among that user's groups.
+// An auditor, who may only read, sees everything and no button that the server would refuse (requirements Z20): an account bound by the
+// auditor's set walks through the pages of administrators. And an administrator who makes a token for a user chooses among that
+// user's groups.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
@@ -80,7 +81,7 @@ describe("an auditor", () => {
   });
 });
 
-it("a token for somebody else offers the groups of its owner", async () => {
+it("a token for another user offers the groups of its owner", async () => {
   const { url } = world.server;
   const ratios = { default: 1, vip: 0.8, root_only: 1 };
   await world.setOption("GroupRatio", JSON.stringify(ratios));

@@ -19,7 +19,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-it("is told, chosen and applied, and a list that shrank is not taken before somebody says so", async () => {
+it("is told, chosen and applied, and a list that shrank is not taken before an administrator says so", async () => {
   const { url } = world.server;
   await manage(url, "POST", "/api/channel/", {
     type: 8,

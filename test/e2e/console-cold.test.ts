@@ -52,7 +52,7 @@ interface Shift {
   readonly moved: string;
 }
 
-/** Notes what moves that nobody touched, from the first moment of a document on. */
+/** Notes what moves without the user's doing, from the first moment of a document on. */
 function watchShifts(): void {
   const shifts: Shift[] = [];
   Object.assign(globalThis, { shifts });

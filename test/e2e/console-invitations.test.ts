@@ -1,5 +1,5 @@
-// Invitations in a real browser: an administrator makes a link, somebody registers with it while nobody else may, and it is taken back
-// (requirements I38).
+// Invitations in a real browser: an administrator makes a link, a visitor registers with it while no other visitor may, and it is
+// taken back (requirements I38).
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { screenshot } from "#test/worlds/browser.ts";
@@ -39,7 +39,7 @@ describe("invitations", () => {
     await page.getByText("0 / 1").waitFor();
   });
 
-  it("whoever has the link registers, and nobody else", async () => {
+  it("a visitor who has the link registers, and no other", async () => {
     const guest = await world.visit();
     await guest.page.goto("/register");
     await guest.page.getByText("当前仅限受邀注册").waitFor();

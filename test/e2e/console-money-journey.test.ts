@@ -68,7 +68,7 @@ async function pay(page: Page, desk: Desk): Promise<{ no: string; ms: number }> 
   const began = performance.now();
   const answer = await fetch(path, body === undefined ? {} : { method: "POST", body, headers });
   expect(answer.ok).toBe(true);
-  // Whoever is told that the notice was taken finds it credited.
+  // Once the provider is told that its notice was taken, the order is credited.
   const order = await manage(world.server.url, "GET", `/api/payment/manage/${no}`);
   expect(order).toMatchObject({ order: { status: "credited" } });
   const ms = performance.now() - began;

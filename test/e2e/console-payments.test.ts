@@ -83,7 +83,7 @@ it("is ordered by a user and credited; what does not fit waits for an administra
   await admin.context.close();
 });
 
-it("whoever comes back from the provider is credited nothing by that, and no signature stays in addresses or history", async () => {
+it("a payer who comes back from the provider is credited nothing by that, and no signature stays in addresses or history", async () => {
   const { page, context, asked } = await world.visit("lihua");
   await page.goto("/topup");
   const balance = await page.locator(".tg-balance-figure").textContent();

@@ -1,5 +1,5 @@
-// Permission sets in the console (requirements Z15, Z17): made and given by a super administrator; whoever is bound sees the pages and buttons
-// that the set opens, and no others. Service accounts (requirements Z18) are made, shown once and ended.
+// Permission sets in the console (requirements Z15, Z17): made and given by a super administrator; administrators who are bound see the
+// pages and buttons that the set opens, and no others. Service accounts (requirements Z18) are made, shown once and ended.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { screenshot, screenshots } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";

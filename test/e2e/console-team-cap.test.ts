@@ -20,7 +20,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-/** A call of the management API as whoever is signed in in a window. */
+/** A call of the management API as the user who is signed in in a window. */
 async function ask<T>({ page }: Window, method: string, path: string, body?: object): Promise<T> {
   const answer = await page.evaluate(
     async ([how, where, sent, id]) => {

@@ -97,7 +97,7 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   for (const name of [/^转\s?入$/, /^转\s?出$/, "邀请成员", "上限", "角色", "移出", "解散团队"])
     expect(await guest.page.getByRole("button", { name }).count()).toBe(0);
   expect(await guest.page.getByRole("link", { name: "团队令牌" }).count()).toBe(0);
-  // A link that nobody used yet is listed, and taken back.
+  // A link that no user has used yet is listed, and taken back.
   await page.goto("/team/1?tab=invitation");
   await page.getByText("没有可用的邀请").waitFor();
   await invite(/^只读/);
@@ -177,7 +177,7 @@ it("an owner tops up the wallet with a code (requirements O10)", async () => {
   await page.getByLabel("兑换码", { exact: true }).fill(key ?? "");
   await page.getByRole("button", { name: /^兑\s?换$/ }).click();
   await page.getByText("$7.00").waitFor();
-  // Whoever tops up a team reads nothing of gift codes of his own.
+  // An owner who tops up a team reads nothing of gift codes of his own.
   await page.getByText("额度进入团队钱包").waitFor();
   expect(await page.getByText("双方各得 5%").count()).toBe(0);
   await screenshots(page, "team-topup");

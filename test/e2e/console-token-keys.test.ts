@@ -1,4 +1,4 @@
-// Keys in the console: shown once, rotated, found by tag; made and limited by an administrator for somebody else (requirements K11–K14).
+// Keys in the console: shown once, rotated, found by tag; made and limited by an administrator for another user (requirements K11–K14).
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";

@@ -1,5 +1,5 @@
-// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, nobody paid for more
-// than the upstream sent, and whoever saw the end of an answer finds it in the ledger (requirements M12).
+// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, no payer paid for more
+// than the upstream sent, and a client that saw the end of an answer finds it in the ledger (requirements M12).
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

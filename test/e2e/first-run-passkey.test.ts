@@ -55,7 +55,7 @@ it("after the password a passkey is offered and added, recovery codes are shown,
   await page.getByRole("heading", { name: "接入第一个渠道" }).waitFor();
 });
 
-it("root comes in with that passkey alone, and nobody registers where that was closed", async () => {
+it("root comes in with that passkey alone, and no visitor registers where that was closed", async () => {
   await page.context().clearCookies();
   await page.evaluate(() => localStorage.clear());
   await page.goto("/register");

@@ -43,7 +43,7 @@ async function register(url: string, name: string, affCode = ""): Promise<Buyer>
   return { name, cookie: (await post(url, "/api/user/login", account)).cookie };
 }
 
-/** Sends a callback from an address of the round, since addresses are limited. "" = nobody answered. */
+/** Sends a callback from an address of the round, since addresses are limited. "" = no server answered. */
 async function tell(server: ServerProcess, path: string, told: Told, round: number): Promise<string> {
   const from = { "x-forwarded-for": `10.${round >> 8}.${round & 255}.1` };
   try {
@@ -91,7 +91,7 @@ async function openAccounts(url: string, desks: readonly Desk[]): Promise<OpenAc
   return accounts;
 }
 
-/** Everybody at once: the provider, administrators, the page of the payer. Nobody may be told no. */
+/** Everybody at once: the provider, administrators, the page of the payer. The provider may never be told no. */
 async function rush(
   servers: readonly ServerProcess[],
   { no, path, told, buyer, round }: Rush,

@@ -159,7 +159,7 @@ describe.each(engines)("tasks on %s", (engine) => {
     };
     expect(await Promise.all([looked, looked, looked].map(status))).toEqual(Array(3).fill("completed"));
     expect(await status(failed)).toBe("failed");
-    // Nobody looks at the other one: the job does.
+    // No client looks at the other one: the job does.
     const paid = async () => ((await manage(server.url, "GET", "/api/log/?type=2")) as object[]).length;
     await expect.poll(paid, PATIENCE).toBe(2);
     expect(await status(unseen)).toBe("completed");

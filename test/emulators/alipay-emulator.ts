@@ -109,7 +109,7 @@ export async function startAlipay(now: Now) {
   function answerOfOrder(method: string, biz: Biz): Biz {
     const order = desk.orders.get(biz["out_trade_no"] ?? "");
     if (order && method === "alipay.trade.close") return close(order);
-    // A code that nobody has scanned is no trade yet.
+    // A code that no payer has scanned is no trade yet.
     if (!order || order.state === "open") return missing;
     if (method === "alipay.trade.refund") return refund(order, biz);
     if (method === "alipay.trade.query") return look(order);

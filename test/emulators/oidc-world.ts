@@ -1,4 +1,4 @@
-// An OpenID Connect provider that we did not write: `oidc-provider` on a port of its own, which lets in whoever the login hint names.
+// An OpenID Connect provider that we did not write: `oidc-provider` on a port of its own, which lets in the person of the login hint.
 import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -63,7 +63,7 @@ export async function startResponses(name: string): Promise<ResponsesEmulator> {
     return { ...shell, output, usage: usage ?? null, store };
   }
 
-  /** Adds an event, and sends it to whoever follows. */
+  /** Adds an event, and sends it to the clients that follow. */
   function tell(id: string, type: string, fields: object): void {
     const { events = [], followers } = found(id);
     events.push(eventOf(type, { sequence_number: events.length, ...fields }));

@@ -45,7 +45,7 @@ describe("the English of the console and the server", () => {
   });
 });
 
-/** A name of a property that pages show would be found by nobody. */
+/** A name of a property that pages show would be found neither by the build nor by `untranslated.ts`. */
 const CHINESE_NAME = /^\s*[\w\u3400-\u9fff]*[\u3400-\u9fff][\w\u3400-\u9fff]*\??: /m;
 
 it("stands in no name of a property", () => {

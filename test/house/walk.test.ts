@@ -1,4 +1,4 @@
-// How many files one streamed call runs through, which is what somebody opens who wants to follow it: they stay few (requirements V12).
+// How many files one streamed call runs through, which is what a reader opens who wants to follow it: they stay few (requirements V12).
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

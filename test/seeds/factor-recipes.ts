@@ -26,7 +26,7 @@ async function withPasskey(app: TestApp, home: Visitor) {
   return { passkey, body, app };
 }
 
-/** `freshUser` makes somebody whom nothing else needs; `set` sets options. */
+/** `freshUser` makes a user whom no other recipe needs; `set` sets options. */
 export function factorRecipes(
   freshUser: (world: FuzzWorld) => Promise<SeededUser>,
   set: (world: FuzzWorld, values: Readonly<Record<"ServerAddress", string>>) => Promise<void>,

@@ -14,7 +14,7 @@ export function newcomer(app: TestApp, role?: number): Promise<SeededUser> {
   return seedUser(app.ctx, `person${serial}`, role === undefined ? {} : { role });
 }
 
-/** A browser in which somebody has just signed in. */
+/** A browser in which the user has just signed in. */
 export async function signedIn(app: TestApp, userId: number, traits?: SessionTraits): Promise<Visitor> {
   const browser = visit(app);
   const known = traits ?? { stepup_at: app.ctx.clock.seconds(), method: "password" };

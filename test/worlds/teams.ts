@@ -28,7 +28,7 @@ export async function seedTeam(
   return { teamId: team.id, walletId };
 }
 
-/** Makes somebody a member of the team of a wallet, unless he is one. */
+/** Makes a user a member of the team of a wallet, unless he is one. */
 export async function seedMember(
   db: Db,
   userId: number,

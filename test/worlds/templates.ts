@@ -10,7 +10,7 @@ import { checksum } from "#server/store/migrate.ts";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 import { createPostgresDatabase, onPostgres, type PostgresDatabase } from "./postgres.ts";
 
-/** The files of a data directory that nobody uses any more, by name. */
+/** The files of a data directory that no process uses any more, by name. */
 type Files = ReadonlyMap<string, Buffer>;
 
 /** Kept in memory: a worker of the tests may be ended before it could remove a file. */

@@ -2,7 +2,7 @@
 import { ApiFault, faultText, handleFault, messages } from "./faults.ts";
 import { inSentence } from "./language.ts";
 
-/** An item that was refused, or that nobody got to because the session ended. */
+/** An item that was refused, or that the run did not get to because the session ended. */
 export interface BulkFailure<T> {
   readonly item: T;
   /** A sentence. */

@@ -1,4 +1,4 @@
-// The ways in beside a password: login providers, GitHub, WeChat, passkeys. Whoever is new gets an account by them, too.
+// The ways in beside a password: login providers, GitHub, WeChat, passkeys. All but passkeys give new users an account, too.
 import { GithubOutlined, KeyOutlined, SafetyCertificateOutlined, WechatOutlined } from "@ant-design/icons";
 import { useState } from "react";
 import { useLocation, useNavigate } from "react-router";
@@ -24,7 +24,7 @@ export function originOf(state: unknown): unknown {
   return typeof state === "object" && state !== null && "from" in state ? state.from : undefined;
 }
 
-/** Leads on whoever has come in with a second factor. */
+/** Leads on a user who has come in with a second factor. */
 export function useArrival() {
   const navigate = useNavigate();
   const enter = useEnter();
@@ -76,7 +76,7 @@ function WeChatLogin({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** What the status tells. `isForNew`: on the page of registration, where nobody has a passkey. */
+/** What the status tells. `isForNew`: on the page of registration, where visitors have no passkey yet. */
 export function OtherWays({ isForNew }: { readonly isForNew: boolean }) {
   const status = useStatus();
   const github = useGithub(originOf(useLocation().state));

@@ -10,7 +10,7 @@ export interface TeamSwitchProps {
   readonly onChange: (team: number) => void;
 }
 
-/** Shown to whoever belongs to a team. */
+/** Shown to users who belong to a team. */
 export function TeamSwitch({ team, onChange }: TeamSwitchProps) {
   const teams = useQuery({ ...query(teamApi.list, {}), meta: { silent: true } });
   if (team === 0 && (teams.data ?? []).length === 0) return null;

@@ -30,7 +30,7 @@ test("a rule comes out of the form as it went in", () => {
     expect(readRules(JSON.stringify([rule]))).toEqual([ruleValues(rule)]);
     expect(JSON.parse(writeRules([ruleValues(rule)]))).toEqual([rule]);
   }
-  // A new rule's fields that nobody touched are not there.
+  // A new rule's fields that the administrator left alone are not there.
   expect(ruleOf({ name: " a ", channels: [1] })).toEqual({ name: "a", only: [1] });
 });
 
@@ -81,7 +81,7 @@ test.each<[string, Omit<RouteRule, "name">, number[], number[], string[]]>([
     [1],
     ["gpt-4"],
   ],
-  ["for nobody", { models: ["unknown"], only: [1] }, [], [], []],
+  ["for a model that no channel has", { models: ["unknown"], only: [1] }, [], [], []],
 ])("a rule %s tells what it excludes", (_, rule, ...[able, excluded, lost]) => {
   const outcome = outcomeOf({ name: "a", ...rule }, CHANNELS);
   expect(outcome.able.map(({ id }) => id)).toEqual(able);

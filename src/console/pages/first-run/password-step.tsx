@@ -1,5 +1,5 @@
 // The first step: the super administrator's own password, the address of the server, and who may register. The key comes from the address that the
-// terminal printed, behind `#`, which browsers send to nobody.
+// terminal printed, behind `#`, which browsers send to no server.
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// The fields of a limit, whoever's it is: kind, window, amount, what happens beyond it, and for which models.
+// The fields of a limit, whatever its subject is: kind, window, amount, what happens beyond it, and for which models.
 import { useQuery } from "@tanstack/react-query";
 import { AutoComplete, Form, Select } from "antd";
 import { query } from "#console/base/call.ts";

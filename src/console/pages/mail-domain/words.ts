@@ -1,4 +1,4 @@
-// What whoever joins by a domain may be in the team.
+// What a user who joins by a domain may be in the team.
 import type { MailDomainDraft } from "#contract/mail-domain.ts";
 
 export const DOMAIN_ROLES: Readonly<Record<MailDomainDraft["team_role"], string>> = {

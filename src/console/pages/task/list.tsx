@@ -74,7 +74,7 @@ function load(isAdmin: boolean, open: boolean) {
       : query(taskApi.listSelf, { query: { ...page, open } });
 }
 
-/** The cancelling of a row; whoever may write channels ends it though its upstream goes on. */
+/** The cancelling of a row; an administrator who may write channels ends it though its upstream goes on. */
 function useCancel(isAdmin: boolean): (row: Task) => void {
   const invalidates = [taskApi.list, taskApi.listSelf];
   const cancel = useCall(taskApi.cancel, { invalidates, onSuccess: () => toast.success("任务已取消！") });

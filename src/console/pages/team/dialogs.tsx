@@ -203,7 +203,7 @@ export function RoleDialog({ team, member, onClose }: MemberDialogProps) {
   );
 }
 
-/** Removes a member; his tokens go to whoever is chosen, or end. */
+/** Removes a member; his tokens go to the owner or manager who is chosen, or end. */
 export function RemoveDialog({
   team,
   member,

@@ -13,7 +13,7 @@ export const ROLE_LABELS: Readonly<Record<TeamRole, string>> = {
   viewer: "只读",
 };
 
-/** What each role may do, for whoever gives it. */
+/** What each role may do, for the owner or manager who gives it and the user who is invited. */
 export const ROLE_HINTS: Readonly<Record<TeamRole, string>> = {
   owner: "全部权限",
   manager: "管理成员、上限与令牌",

@@ -25,7 +25,7 @@ function Demand({ state }: { readonly state: FactorState }) {
   );
 }
 
-/** Somebody asked to remove the factors of this account. */
+/** Another super administrator asked to remove the factors of this account. */
 function ResetNotice() {
   const self = useUser();
   const pending = usePendingReset(0, isRoot(self));
