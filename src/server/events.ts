@@ -42,7 +42,7 @@ export interface Events {
   relayDone(event: RelayDone): void;
   channelFailed(event: ChannelFailed): void;
   /**
-   * An upstream sent bytes that nobody asked for: the last calls of that connection may have been told somebody else's answer
+   * An upstream sent bytes that no call asked for: the last calls of that connection may have been told another caller's answer
    * (requirements C19). `channelId` 0 = a call of the gateway itself.
    */
   upstreamDesync(event: { channelId: number; origin: string; calls: readonly string[] }): void;

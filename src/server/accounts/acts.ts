@@ -36,7 +36,7 @@ export async function changeAccount(
   const isDisabled = change.status !== undefined && change.status !== UserStatus.enabled;
   const isMoved = change.role !== undefined && change.role !== seen.role;
   if (isDisabled || isMoved) await keepOneSuper(parts, tx, seen);
-  // Whoever becomes an administrator again gets a set again, or none.
+  // A user who becomes an administrator again gets a set again, or none.
   const moved = isMoved ? { ...change, staff_set_id: 0 } : change;
   if (!(await tryChange(tx, seen, moved))) throw changedMeanwhile();
   if (isDisabled || isMoved || change.password !== undefined) await revokeAccess(tx, seen.id, keepSession);

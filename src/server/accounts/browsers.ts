@@ -14,7 +14,7 @@ const KNOWN_SEC = 400 * DAY_SEC;
 
 type BrowserTools = Pick<Tools, "db" | "clock" | "secrets">;
 
-/** What a browser is to an account: of the first one nobody needs to be told. */
+/** What a browser is to an account: its owner is not told of the first one. */
 export type DeviceMeeting = "first" | "new" | "known";
 
 /** The browser with this cookie, or a new one. */

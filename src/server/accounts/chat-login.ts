@@ -1,5 +1,5 @@
 // Logins through 飞书, 钉钉 and 企业微信. All three say 200 to what they refuse: the code in the body and the field that is needed decide.
-// Nobody comes in whose company is not the operator's, and their addresses of mail prove nothing (vendors/feishu-login,
+// No person comes in whose company is not the operator's, and their addresses of mail prove nothing (vendors/feishu-login,
 // vendors/dingtalk-login, vendors/wecom-login; requirements I60–I62).
 import type { ProviderAnswer } from "#contract/sign-on.ts";
 import { fetchText } from "#server/egress/fetch-text.ts";

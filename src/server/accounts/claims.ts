@@ -8,7 +8,7 @@ export function claimAt(claims: unknown, path: string): unknown {
   let value: unknown = claims;
   for (const name of path === "" ? [] : path.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    // Any object may be read by name; the value is checked by whoever uses it.
+    // Any object may be read by name; the value is checked by the caller.
     value = (value as Record<string, unknown>)[name];
   }
   return path === "" ? undefined : value;
@@ -91,7 +91,7 @@ export function teamsOf(
       .filter(({ team_id }) => team_id === id)
       .map((rule) => ({ role: rule.team_role, isFit: fits(rule, sources) }));
     const first = judged.find(({ isFit }) => isFit);
-    // As long as one of its claims is absent, nobody knows that he is out.
+    // As long as one of its claims is absent, the provider has not said that the person is out.
     if (first !== undefined) teams.set(id, first.role);
     else if (judged.every(({ isFit }) => isFit === false)) teams.set(id, null);
   }

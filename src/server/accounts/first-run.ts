@@ -1,5 +1,5 @@
-// The first run (requirements I39): whoever started the server on an empty database is led to a password of their own by an address that
-// the terminal prints. Open for as long as the super administrator has the password that the first start made.
+// The first run (requirements I39): the operator who started the server on an empty database is led to a password of his own by an address
+// that the terminal prints. Open for as long as the super administrator has the password that the first start made.
 import { Role } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { constantTimeEqual, randomId, type Secrets } from "#server/secrets.ts";
@@ -32,7 +32,7 @@ export interface FirstRunWay {
 }
 
 export function createFirstRun({ db, secrets }: { db: Db; secrets: Secrets }): FirstRunWay {
-  /** The sealed key, as long as nobody has set a password by any way. */
+  /** The sealed key, until the super administrator gets another password, by any way. */
   async function find(from: Db): Promise<string | undefined> {
     const stored = await findOptions(from, [KEY, PASSWORD]);
     const sealed = stored.get(KEY);

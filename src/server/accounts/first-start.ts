@@ -111,7 +111,7 @@ async function createRoot(deps: Deps): Promise<FirstStart> {
     // A new installation asks its administrators for a second factor, after the days of grace (requirements I31).
     await saveOption(tx, "MfaRequiredFor", "staff");
     if (config.initialRootToken !== undefined) await insertPresetToken(deps, tx, id, config.initialRootToken);
-    // Whoever chose a password needs nobody to lead them to one.
+    // An operator who chose the password need not be led to one.
     if (first.origin !== "preset") await openFirstRun(secrets, tx, password);
     await saveOption(tx, PENDING_GRANT, String(id));
   });

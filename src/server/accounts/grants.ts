@@ -69,7 +69,7 @@ export function toldBy(
   };
 }
 
-/** Makes an account what the rules say. Throws: AppError when somebody else changes it at the same time. */
+/** Makes an account what the rules say. Throws: AppError when another call changes it at the same time. */
 export async function grant(tx: Db, grant: Grant, notes: GrantNotes): Promise<Granted> {
   const { user, given, told } = grant;
   const group = groupAfter(user, given, told.group);

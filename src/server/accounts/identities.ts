@@ -37,7 +37,7 @@ import { isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
 import type { OutsidePerson } from "./outside-person.ts";
 
-/** Somebody who has come back from a provider. */
+/** A person who has come back from a provider. */
 interface Vouched {
   readonly provider: Provider;
   readonly person: OutsidePerson;
@@ -141,14 +141,14 @@ function identityOf({ clock }: ExternalTools, { provider, person }: Vouched, use
   };
 }
 
-/** Whether somebody new may have an account. */
+/** Whether a person who has no account may have one. */
 function mayJoin({ options }: ExternalTools, vouched: Vouched): boolean {
   const { sign_up } = vouched.provider.settings;
   if (sign_up === "domain" && (provedEmail(vouched) !== "" || vouched.person.isMember === true)) return true;
   return sign_up !== "never" && options.get("RegisterEnabled");
 }
 
-/** The invitation that somebody new comes with; people of the provider's own domain need none. Throws: AppError. */
+/** The invitation that a new person comes with; people of the provider's own domain need none. Throws: AppError. */
 async function invitationOf(
   tools: ExternalTools,
   vouched: Vouched,
@@ -286,7 +286,7 @@ async function whyTaken(db: Db, { provider, person }: Vouched, actor: Actor): Pr
 
 /**
  * Unbinds one of the actor's identities, unless it is the last way in, and ends the sessions it began. What its provider gave goes with
- * it: nobody could take it back any more (requirements I46). Throws: AppError.
+ * it: no later login could take it back any more (requirements I46). Throws: AppError.
  */
 export async function unbindIdentity(
   tools: ExternalTools,

@@ -1,5 +1,5 @@
-// Invitations to the server (requirements I38): whoever has the link may make an account, as often as it says, until it ends, is taken
-// back, or its maker is no administrator any more.
+// Invitations to the server (requirements I38): a visitor who has the link may make an account, as often as it says, until it ends, is
+// taken back, or its maker is no administrator any more.
 
 import { UserStatus } from "#contract/user.ts";
 import { AppError, faults } from "#server/errors.ts";
@@ -33,8 +33,8 @@ export async function admitVisitor(tools: InvitationTools, code: string): Promis
 }
 
 /**
- * The invitation of whoever comes from another service with the code that his browser kept; undefined = none that can be used, where none
- * is needed. `email`: the address that the service proves. Throws: AppError.
+ * The invitation of a person who comes from another service with the code that his browser kept; undefined = none that can be used, where
+ * none is needed. `email`: the address that the service proves. Throws: AppError.
  */
 export async function admitArrival(
   tools: InvitationTools,

@@ -1,5 +1,5 @@
-// Joining by domain of mail (requirements I65): whoever proves an address of a domain that the operator named gets its group and is in its
-// team. The address must be proved by us, or by a provider that may speak for the domain; the domain is compared as a whole.
+// Joining by domain of mail (requirements I65): a user who proves an address of a domain that the operator named gets its group and is in
+// its team. The address must be proved by us, or by a provider that may speak for the domain; the domain is compared as a whole.
 import type { TeamRole } from "#contract/team-words.ts";
 import type { Db } from "#server/store/db.ts";
 import { findByDomain, type MailDomainRow } from "#server/store/mail-domains.ts";

@@ -10,7 +10,7 @@ import { type OutsideLogout, ProviderError } from "./outside-person.ts";
 export type LogoutKeys = Jose.JWTVerifyGetKey;
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
-/** Public keys alone: with a shared secret, or none, whoever knows the public key could sign. */
+/** Public keys alone: with a shared secret, or none, an attacker who knows the public key could sign. */
 const ALGORITHMS = [
   ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],

@@ -1,4 +1,4 @@
-// Who a login provider says that somebody is, whatever protocol it speaks.
+// Who a login provider says that a person is, whatever protocol it speaks.
 import type { ProviderAnswer } from "#contract/sign-on.ts";
 import type { Claims } from "./claims.ts";
 

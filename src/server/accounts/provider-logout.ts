@@ -22,7 +22,7 @@ export async function takeLogout(
   if (!(await coord.remember(used, REMEMBERED_MS))) throw faults.refused("该注销通知已处理");
   await db.transaction().execute(async (tx) => {
     const identity = subject === "" ? undefined : await findIdentity(tx, providerId, subject);
-    // Nobody here is that person: so nobody is logged in.
+    // No account has this identity, so that the person has no session here.
     if (subject !== "" && identity === undefined) return;
     const userId = identity?.user_id;
     const ended = await endSessionsOf(tx, { providerId, userId, sid });

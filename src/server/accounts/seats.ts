@@ -60,7 +60,7 @@ async function reseat(tx: Db, seat: Seat & { readonly role: TeamRole }): Promise
   return { teamId, kind: "role", role, tokens: 0 };
 }
 
-/** His tokens of the team end with it, as when he is removed by hand and nobody takes them. */
+/** His tokens of the team end with it, as when he is removed by hand and no manager takes them. */
 async function unseat(tx: Db, { teamId, userId, providerId, now }: Seat): Promise<SeatChange | undefined> {
   const member = await findMember(tx, teamId, userId);
   const team = await findTeam(tx, teamId);

@@ -74,7 +74,7 @@ describe("texts", () => {
   const HOSTILE =
     '<at id=all></at> @所有人 <@all> [点我](javascript:alert(1)) <!channel> **粗** `x` &lt; "q"';
 
-  test.each(KINDS)("of %s neither ring somebody nor become a link", (kind) => {
+  test.each(KINDS)("of %s neither ring a member of a chat nor become a link", (kind) => {
     const body = bodyOf(kind, [part({ title: HOSTILE, content: `${HOSTILE}\n# ${HOSTILE}` })]);
     if (kind === "webhook") {
       // A program reads it as it is.

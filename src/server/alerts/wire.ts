@@ -1,5 +1,5 @@
-// A message in the form of each target, signed as its vendor asks. Texts can neither ring somebody nor become a link: where a vendor
-// renders marks, those are replaced by their wide twins (requirements I53). Pure.
+// A message in the form of each target, signed as its vendor asks. Texts can neither ring a member of a chat nor become a link: where a
+// vendor renders marks, those are replaced by their wide twins (requirements I53). Pure.
 import type { AlertKind } from "#contract/alert.ts";
 import { hmacSha256 } from "#server/secrets.ts";
 import type { Level, Message } from "./message.ts";
@@ -58,7 +58,7 @@ const WIDE: Readonly<Record<string, string>> = {
   "\\": "＼",
 };
 
-/** A line in which nothing is a mark, and nobody is named. */
+/** A line in which nothing is a mark, and no member of a chat is named. */
 function plainMarks(line: string): string {
   return line.replace(/[<>[\]@*`&\\]/g, (sign) => WIDE[sign] ?? sign).replace(/^#/, "＃");
 }

@@ -163,7 +163,7 @@ describe.each(databases)("alerts on $name", (database) => {
     expect((await sent(id)).map(({ level }: { level: string }) => level)).toEqual(["over", "warning"]);
     expect(robots.taken[1]?.body.markdown.content).toContain("【已恢复】");
     expect((await app.call(asRoot, "GET", "/api/alert/condition")).data).toEqual([]);
-    // Whoever does not want ends is told of begins alone.
+    // A target that does not want ends is told of begins alone.
     await app.call(
       asRoot,
       "PUT",
@@ -354,7 +354,7 @@ describe.each(databases)("alerts on $name", (database) => {
       expect(await post(kind, fields), JSON.stringify(fields)).toMatchObject({ success: false });
   });
 
-  test("a redirect is no success, and nobody follows it", async () => {
+  test("a redirect is no success, and is not followed", async () => {
     const id = await add("webhook");
     robots.fail("webhook", { status: 302, json: {}, headers: { location: `${robots.url}/push` } });
     const before = robots.heard.length;

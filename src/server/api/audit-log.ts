@@ -52,7 +52,7 @@ function nameOf({ username, service }: ActCall["actor"]): string {
   return service === undefined ? username : `${username}/${service}`;
 }
 
-/** Logs that somebody is in a team by the domain of his mail, if he is. */
+/** Logs that a user is in a team by the domain of his mail, if he is. */
 export async function auditJoin(
   ctx: Pick<Context, "clock">,
   tx: Db,

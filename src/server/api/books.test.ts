@@ -1,4 +1,5 @@
-// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that somebody changed by hand (requirements Y64).
+// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that was changed beside the ledger
+// (requirements Y64).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { advanceSums } from "#server/money/sums.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";

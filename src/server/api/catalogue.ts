@@ -11,7 +11,7 @@ import type { Handlers } from "./call.ts";
 import { dearestPrice } from "./dearest-price.ts";
 import { openGroups } from "./token-groups.ts";
 
-/** What somebody without an account would be. */
+/** The groups of a visitor who has no account. */
 const GUEST = { default: { desc: "" } };
 
 export const catalogue: Handlers<{ catalogue: typeof catalogueApi }>["catalogue"] = {

@@ -187,7 +187,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     expect(app.ctx.candidates.byId(id)?.keys?.enabled).toBe(10_000);
   });
 
-  test("are nobody's but an administrator's, and belong to their channel", async () => {
+  test("are for administrators alone, and belong to their channel", async () => {
     const id = await addChannel();
     const other = await addChannel(name(77));
     await paste(id, name(31));

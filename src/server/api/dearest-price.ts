@@ -2,7 +2,7 @@
 import type { Price } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
 
-/** The dearest of the prices that calls may be charged: nobody is to pay more than was shown. undefined = it has none. */
+/** The dearest of the prices that calls may be charged: no user is to pay more than was shown. undefined = it has none. */
 export function dearestPrice(
   book: PriceBook,
   model: string,

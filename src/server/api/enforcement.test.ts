@@ -65,7 +65,7 @@ describe.each(databases)("second factors that are asked for on $name", (database
     expect(removal).toMatchObject({ success: false, message: "管理员要求保留至少一个验证方式" });
   });
 
-  test("somebody who becomes staff has the days of grace from then on, users none of this until all are asked", async () => {
+  test("a user who becomes staff has the days of grace from then on, users none of this until all are asked", async () => {
     await app.ctx.options.set("MfaGraceDays", "3");
     const user = await newcomer(app);
     clock.advance(10 * DAY_MS);

@@ -1,5 +1,5 @@
-// The second factors of a super administrator are removed by another one, a day after it was asked for, unless somebody stops it
-// (requirements I34). On both databases.
+// The second factors of a super administrator are removed by another one, a day after it was asked for, unless their owner or a super
+// administrator stops it (requirements I34). On both databases.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Role } from "#contract/user.ts";
 import { fakeClock } from "#server/clock.ts";
@@ -168,7 +168,7 @@ describe.each(databases)("resets of super administrators on $name", (database) =
     expect((await pending(await signedIn(world.app, 1), lost.user.id)).data).toBeNull();
   });
 
-  test("a request that nobody carried out for a week is none", async () => {
+  test("a request that was not carried out for a week is none", async () => {
     const { lost, helper, browser } = await pair();
     await ask(browser, lost.user.id);
     clock.advance(DAY_MS * 8);
@@ -179,7 +179,7 @@ describe.each(databases)("resets of super administrators on $name", (database) =
     expect(await factorsOf(lost.user.id)).toMatchObject({ totp: 1 });
   });
 
-  test("is nobody's business below", async () => {
+  test("is not for lower ranks", async () => {
     const { lost, helper, browser } = await pair();
     await ask(browser, lost.user.id);
     for (const role of [Role.admin, Role.user]) {

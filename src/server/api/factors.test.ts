@@ -24,7 +24,7 @@ describe.each(databases)("second factors on $name", (database) => {
     drop = made.drop;
     const env = { TRUSTED_PROXIES: "127.0.0.1" };
     app = await createTestApp({ databaseUrl: made.url, clock, env });
-    // What this file is about is asked of whoever has a factor; enforcement.test.ts is about the rest.
+    // What this file is about is asked of users who have a factor; enforcement.test.ts is about the rest.
     await app.ctx.options.set("MfaRequiredFor", "none");
   });
   afterAll(async () => {
@@ -153,7 +153,7 @@ describe.each(databases)("second factors on $name", (database) => {
     }
     expect(wrong).toBeGreaterThanOrEqual(3);
     expect(wrong).toBeLessThanOrEqual(5);
-    // A stranger without the password cannot do that to anybody.
+    // A stranger without the password cannot do that to a user.
     const others = await protectedPerson();
     for (let guess = 0; guess < 10; guess += 1) await second(visit(app), "000000");
     const browser = await halfway(others.user);
@@ -161,7 +161,7 @@ describe.each(databases)("second factors on $name", (database) => {
     expect(phone.code()).toMatch(/^\d{6}$/);
   });
 
-  test("a recovery code lets in once, however it is typed, and is nobody else's", async () => {
+  test("a recovery code lets in once, however it is typed, and to its owner's account alone", async () => {
     const { user, phone } = await protectedPerson();
     const other = await protectedPerson();
     const [first = "", second2 = "", third = ""] = phone.recoveryCodes;

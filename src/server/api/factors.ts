@@ -53,7 +53,7 @@ export const factor: Handlers<{ factor: typeof factorApi }>["factor"] = {
       mfa_at: now,
       ...(proves ? { stepup_at: now } : {}),
       ...(isRecovery ? { recovered_at: now } : {}),
-      // Whoever lost the factor is not one to be asked for it less often.
+      // A user who lost the factor is not one to be asked for it less often.
       ...(body.remember && !isRecovery ? { trustUntil: trustEnd(now) } : {}),
       beside: async (tx) => {
         if (!(await takeHalf(ctx, tx, halfId))) throw faults.refused(TIMED_OUT);

@@ -127,7 +127,7 @@ describe.each(databases)("the first run on $name", (database) => {
   });
 });
 
-test("whoever chose the first password needs no address", async () => {
+test("an operator who chose the first password needs no address", async () => {
   const app = await createTestApp({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } });
   expect(await app.ctx.firstRun.key()).toBeUndefined();
   expect((await app.call(asGuest, "GET", "/api/status")).data.first_run).toBe(false);

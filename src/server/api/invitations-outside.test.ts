@@ -148,7 +148,7 @@ describe.each(databases)("invitations through other services on $name", (databas
     expect((await self(who)).email).toBe("mei@corp.example");
   });
 
-  test("one that was taken back counts no longer, and is forgotten where nobody needs one", async () => {
+  test("one that was taken back counts no longer, and is forgotten where visitors need none", async () => {
     const { id, code } = await invite();
     const who = await open(code);
     await app.call(asRoot, "DELETE", `/api/invitation/${id}`);

@@ -37,7 +37,7 @@ describe.each(databases)("invitations on $name", (database) => {
   };
   const look = (code: string) => app.call(asGuest, "POST", "/api/invitation/look", { code });
 
-  test("nobody registers without one, and others see a closed registration", async () => {
+  test("visitors without one do not register, and see a closed registration", async () => {
     const username = newName();
     expect((await register({ username })).message).toContain("当前仅限受邀注册");
     expect((await register({ username, invitation: "guessed" })).message).toBe(UNUSABLE);
@@ -93,7 +93,7 @@ describe.each(databases)("invitations on $name", (database) => {
     expect((await register({ username: newName(), invitation: code })).success).toBe(true);
   });
 
-  test("one that ended or was taken back lets nobody in", async () => {
+  test("one that ended or was taken back lets no visitor in", async () => {
     const [ended, revoked] = [await invite({ days: 1 }), await invite()];
     expect((await app.call(asRoot, "DELETE", `/api/invitation/${revoked.id}`)).success).toBe(true);
     expect((await app.call(asRoot, "DELETE", `/api/invitation/${revoked.id}`)).success).toBe(false);
@@ -121,7 +121,7 @@ describe.each(databases)("invitations on $name", (database) => {
     expect((await look(code)).message).toBe(UNUSABLE);
   });
 
-  test("administrators make them, and one of somebody who no longer is lets nobody in", async () => {
+  test("administrators make them, and one of a user who no longer is one lets no visitor in", async () => {
     expect((await app.call(people.alice.who, "POST", "/api/invitation/", {})).success).toBe(false);
     const helper = await seedUser(app.ctx, "helper", { role: 10 });
     const { code } = await invite({}, helper.who);

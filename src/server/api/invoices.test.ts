@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => mail.close());
 
-test("whoever asked gets a letter when it is issued, refused or reversed", async () => {
+test("the user who asked gets a letter when it is issued, refused or reversed", async () => {
   const { app, smtp } = mail;
   const { ctx, call } = app;
   const user = await seedUser(ctx, "letters");

@@ -30,7 +30,7 @@ describe.each(databases)("languages on $name", (database) => {
     expect(await refused({ ...ENGLISH, cookie: "language=zh" })).toMatch(CHINESE);
   });
 
-  test("an account keeps its choice, and takes no language that nobody speaks", async () => {
+  test("an account keeps its choice, and takes no language that the server does not speak", async () => {
     const { who } = await seedUser(app.ctx, "chooser");
     expect(await app.call(who, "GET", "/api/user/self")).toMatchObject({ data: { language: "" } });
     expect(await app.call(who, "PUT", "/api/user/self", { language: "fr" })).toMatchObject({
@@ -42,7 +42,7 @@ describe.each(databases)("languages on $name", (database) => {
     });
   });
 
-  test("a letter is in the language of its reader, not of whoever caused it", async () => {
+  test("a letter is in the language of its reader, not of the caller that caused it", async () => {
     const guest = visit(app);
     await guest.call("GET", "/api/verification?email=new@example.com", undefined, ENGLISH);
     const code = await mail.smtp.take("new@example.com");

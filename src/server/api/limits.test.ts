@@ -106,7 +106,7 @@ test("a limit says what it is of, what running calls hold, in which zone it coun
   await app.call(owner.who, "PUT", path, { limits: [] });
 });
 
-test("a limit for a group that nobody has and no ratio names is refused with the name", async () => {
+test("a limit for a group that no user has and no ratio names is refused with the name", async () => {
   const draft = { subject: "group", subject_name: "vpi", kind: "rpm", amount: 5 };
   expect((await app.call(admin.who, "POST", "/api/limit/", draft)).message).toBe(
     "没有名为“vpi”的分组，也没有用户属于它",

@@ -214,7 +214,7 @@ async function checkSubject(
   if (!isOfGroup) return;
   if (subject_name === "") throw faults.refused("请选择分组");
   const isKnown = subject_name === "default" || Object.hasOwn(ctx.options.get("GroupRatio"), subject_name);
-  // A typing error would limit nobody, and nobody would notice.
+  // A typing error would limit no user, and its administrator would not notice.
   if (!isKnown && !(await hasGroupMember(ctx.db, subject_name)))
     throw faults.refused(`没有名为“${subject_name}”的分组，也没有用户属于它`);
 }

@@ -178,7 +178,7 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect(await checkLedger(ctx.db)).toEqual([]);
   });
 
-  test("what a call cost and brought is told to who may see money, and to nobody else", async () => {
+  test("what a call cost and brought is told only to administrators who may see money", async () => {
     const { id: tokenId } = await seedToken(app.ctx, bob.id);
     const call = { requestId: "log-cost", userId: bob.id, tokenId, channelId: 7, charge: 1_000n };
     await app.ctx.ledger.settle({

@@ -39,7 +39,7 @@ describe.each(databases)("joining by domain of mail on $name", (database) => {
   const roleOf = async (userId: number) => (await findMember(app.ctx.db, team.teamId, userId))?.role;
 
   let names = 0;
-  /** Somebody who registers with a code that went to the address. */
+  /** A user who registers with a code that went to the address. */
   async function register(email: string): Promise<{ id: number; group: string }> {
     names += 1;
     const username = `mailer${names}`;
@@ -78,7 +78,7 @@ describe.each(databases)("joining by domain of mail on $name", (database) => {
     expect(await roleOf(user.id)).toBeUndefined();
   });
 
-  test("an address that nobody has proved joins nothing", async () => {
+  test("an address that its user has not proved joins nothing", async () => {
     await world.set({ EmailVerificationEnabled: "false" });
     const who = visit(app);
     const body = { username: "unproved", password: seedPassword, email: "unproved@corp.example" };
@@ -89,7 +89,7 @@ describe.each(databases)("joining by domain of mail on $name", (database) => {
     expect(await roleOf((await self(who)).id)).toBeUndefined();
   });
 
-  test("who binds a proved address joins; a group that somebody chose, and a role in the team, stay", async () => {
+  test("who binds a proved address joins; a group that an administrator chose, and a role in the team, stay", async () => {
     const bind = async (who: Visitor, email: string) => {
       const code = await world.codeFor(who, email);
       return who.call("GET", `/api/oauth/email/bind?email=${email}&code=${code}`);

@@ -51,7 +51,7 @@ describe.each(databases)("margins on $name", (database) => {
 
   test("are revenue less cost, and what is not known is told apart", async () => {
     const channelId = await seedChannel(app.ctx.db, { name: "上游" });
-    // $0.002 for what cost $0.0015; then a loss; then one whose cost nobody knows.
+    // $0.002 for what cost $0.0015; then a loss; then one whose cost is not known.
     await book("good", 1_000n, { channelId, ...cost(1_500_000) });
     await book("bad", 1_000n, { channelId, ...cost(5_000_000, "vip") });
     await book("dark", 1_000n, { channelId });

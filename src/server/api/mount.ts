@@ -200,7 +200,7 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
 async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   if (endpoint.level === "public") {
     const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
-    // Calls that are open to everybody act for a person, or for nobody.
+    // Calls that are open to everybody act for an enabled person, or without an actor.
     if (visitor?.status !== UserStatus.enabled || visitor.service !== undefined) return undefined;
     await askAgain(ctx, endpoint, { actor: visitor, sessionId: sessionHandle(http).id });
     return visitor;

@@ -58,8 +58,8 @@ export async function refuseLockout(
 }
 
 /**
- * Passkeys belong to the host of ServerAddress: with another one they are of no use. Refused while somebody of the staff has no other
- * way in; the message says how many are lost (requirements I26). Throws: AppError.
+ * Passkeys belong to the host of ServerAddress: with another one they are of no use. Refused while an administrator has no other way
+ * in; the message says how many are lost (requirements I26). Throws: AppError.
  */
 export async function refuseOrphans(
   { db, options, config }: GuardTools & Pick<Context, "config">,

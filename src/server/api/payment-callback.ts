@@ -1,5 +1,5 @@
-// The addresses that providers and returning payers come to: no session, no cross-site check, bounded and limited. They tell nobody why
-// (requirements Y05, Y22, Y42).
+// The addresses that providers and returning payers come to: no session, no cross-site check, bounded and limited. They do not tell the
+// caller why (requirements Y05, Y22, Y42).
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";

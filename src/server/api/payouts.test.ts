@@ -39,7 +39,7 @@ describe.each(databases)("payouts on $name", (database) => {
     await world.app.ctx.ledger.changeCommission({ ...by, kind: "commission-adjust", micro });
     return user;
   };
-  /** Somebody who was invited buys quota for $1000, which brings the inviter 25 yuan. */
+  /** A user who was invited buys quota for $1000, which brings the inviter 25 yuan. */
   const invited = async (inviter: SeededUser): Promise<string> => {
     const user = await world.buyer();
     await world.app.ctx.db

@@ -1,4 +1,4 @@
-// The address at which providers of OpenID Connect tell that somebody has logged out there: a form with a signed token, no session. They
+// The address at which providers of OpenID Connect tell that a person has logged out there: a form with a signed token, no session. They
 // learn whether it was taken, and nothing else (requirements I64).
 import { takeLogout } from "#server/accounts/provider-logout.ts";
 import type { Context } from "#server/context.ts";

@@ -75,7 +75,7 @@ export const serviceAccount: Handlers<{ serviceAccount: typeof serviceAccountApi
   },
 };
 
-/** Whether somebody may end it: his own, a super administrator everybody's. */
+/** Whether the actor may end it: his own, a super administrator everybody's. */
 function isWithin(actor: Actor, row: ServiceAccountRow | undefined): row is ServiceAccountRow {
   return row !== undefined && (isSuper(actor) || row.created_by === actor.id);
 }

@@ -68,7 +68,7 @@ describe.each(databases)("sessions on $name", (database) => {
     }
   });
 
-  test("one is ended, then all others, and nobody else's", async () => {
+  test("one is ended, then all others of its user, and no other user's", async () => {
     const user = await newcomer(app);
     const stranger = await newcomer(app);
     const [first, second, third, theirs] = [

@@ -68,7 +68,7 @@ export async function signIn(
   return { ...blankUser, require_2fa: true, factors: kindsOf(factors) };
 }
 
-/** All that an account can prove itself with, so that nobody is led to one that is lost. */
+/** All that an account can prove itself with, so that a user is not led to one that is lost. */
 export function kindsOf({ totp, passkeys, recovery }: FactorCount): FactorKind[] {
   return [
     ...(passkeys > 0 ? (["passkey"] as const) : []),
@@ -130,7 +130,7 @@ export async function openSession(
   return { ...blankUser, id, username, display_name, role, status, staff_set_id, ...rights };
 }
 
-/** Tells the targets of alerts that somebody with rights has come in. */
+/** Tells the targets of alerts that an administrator has come in. */
 function tellOfStaff(
   ctx: Context,
   { address, agent }: LoginCall,
@@ -159,7 +159,7 @@ export async function signInBy(
   });
 }
 
-/** Signs in whoever `prove` proves; a refusal is logged and thrown on. Throws: what `prove` throws; AppError. */
+/** Signs in the user whom `prove` proves; a refusal is logged and thrown on. Throws: what `prove` throws; AppError. */
 export async function attempt(
   ctx: Context,
   call: LoginCall,

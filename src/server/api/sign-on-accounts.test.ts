@@ -110,7 +110,7 @@ describe.each(databases)("identities at login providers on $name", (database) =>
       expect((await login(visit(app), sub)).data.id).toBe(user.id);
     });
 
-    test("an address that nobody may speak for makes another account and leaves the first alone", async () => {
+    test("an address that the provider does not vouch for makes another account and leaves the first alone", async () => {
       const user = await owner("victim@corp.example");
       for (const claims of [
         { email: "victim@corp.example", email_verified: false },
@@ -307,7 +307,7 @@ describe.each(databases)("identities at login providers on $name", (database) =>
       ).rejects.toThrow("没有这个分组");
     });
 
-    test("no claim makes anybody more than an ordinary user", async () => {
+    test("no claim makes a person more than an ordinary user", async () => {
       for (const role of ["100", 100, "root", [10, 100]]) {
         const who = visit(app);
         await login(who, somebody(), { claims: { role, roles: role, is_admin: true } });

@@ -72,7 +72,7 @@ describe.each(databases)("logins through chats on $name", (database) => {
       expect(await idOf(second)).toBe(await idOf(first));
     });
 
-    test("somebody of another company, or of none, does not come in", async () => {
+    test("a person of another company, or of none, does not come in", async () => {
       const stranger = kind === "feishu" ? { tenant: "corp-2" } : { isStranger: true as const };
       expect(await login(kind, visit(app), person(stranger))).toMatchObject(FAILED);
       if (kind === "dingtalk")
@@ -120,7 +120,7 @@ describe.each(databases)("logins through chats on $name", (database) => {
         }
     });
 
-    test("an address in the profile opens nobody's account", async () => {
+    test("an address in the profile opens no user's account", async () => {
       await changeProvider(app, await row(kind), { mail_domains: ["corp.example"], links_by_mail: true });
       const victim = `victim-${kind}`;
       const { id } = await seedUser(app.ctx, victim);

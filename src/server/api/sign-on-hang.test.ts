@@ -30,7 +30,7 @@ describe.each(databases)("a login provider that hangs on $name", (database) => {
   });
   afterAll(() => world.close());
 
-  test("a provider that hangs holds up nobody else while it hangs, and is given up after five seconds by one sentence", async () => {
+  test("a provider that hangs holds up no other caller while it hangs, and is given up after five seconds by one sentence", async () => {
     const silent = await startHttpEmulator(() => undefined);
     const timers = vi.spyOn(globalThis, "setTimeout");
     const cleared = vi.spyOn(globalThis, "clearTimeout");

@@ -80,7 +80,7 @@ describe.each(databases)("the only way in on $name", (database) => {
       expect(await byPassword(username), username).toMatchObject({ success: true });
   });
 
-  test("a provider that is off locks nobody out", async () => {
+  test("a provider that is off locks no user out", async () => {
     const { username } = await bound("five@corp.example");
     await setOnly(true);
     expect(await byPassword(username)).toMatchObject({ success: false });

@@ -97,7 +97,7 @@ describe.each(databases)("rules of login providers on $name", (database) => {
       .execute();
     expect(await enter({ groups: ["leads"] })).toEqual(["finance", undefined]);
     expect(await enter({ groups: [] })).toEqual(["finance", undefined]);
-    // Another provider takes out nobody whom this one put in.
+    // Another provider takes out no member whom this one put in.
     const other = somebody();
     expect(await enter({ groups: ["devs"] }, other)).toEqual(["member", undefined]);
     await app.ctx.db

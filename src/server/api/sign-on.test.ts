@@ -195,7 +195,7 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
       ["the signature of a stranger", () => ({ signedBy: "stranger" })],
       ["alg none", () => ({ signedBy: "nobody" })],
       ["HS256 with the public key", () => ({ signedBy: "hs256" })],
-      ["a profile of somebody else", () => ({ profile: { sub: "victim" } })],
+      ["a profile of another person", () => ({ profile: { sub: "victim" } })],
       ["no ID token", () => ({ tokenAnswer: { json: { access_token: "x", token_type: "Bearer" } } })],
       ["HTML", () => ({ tokenAnswer: { status: 200, json: "<html>" } })],
       ["a fault", () => ({ tokenAnswer: { status: 500, json: {} } })],
@@ -210,7 +210,7 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
     test.each<[string, (back: Record<string, string>) => Record<string, string>]>([
       ["another iss", (back) => ({ ...back, iss: "https://evil.example" })],
       ["no iss from a provider that promises one", ({ code = "", state = "" }) => ({ code, state })],
-      ["a code that nobody gave", (back) => ({ ...back, code: "made-up" })],
+      ["a code that the provider did not give", (back) => ({ ...back, code: "made-up" })],
       ["a refusal", ({ state = "", iss = "" }) => ({ state, iss, error: "access_denied" })],
     ])("an answer with %s opens no session", async (_name, change) => {
       const who = visit(app);
@@ -265,7 +265,7 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
       forger.discovery = undefined;
     });
 
-    test("harms nobody else when it is gone", async () => {
+    test("harms no other provider when it is gone", async () => {
       const gone = await addProvider(app, { issuer: "http://127.0.0.1:9/" });
       expect(await visit(app).call("POST", `/api/oauth/${gone.slug}/begin`, {})).toMatchObject(failed);
       expect((await login(visit(app), somebody())).success).toBe(true);

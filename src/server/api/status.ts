@@ -29,7 +29,7 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       display_in_currency: options.get("DisplayInCurrencyEnabled"),
       theme: options.get("Theme"),
       password_login: options.get("PasswordLoginEnabled"),
-      // By invitation only is closed to whoever has none.
+      // By invitation only is closed to visitors who have none.
       register: options.get("RegisterEnabled") && !options.get("InvitationRequiredEnabled"),
       register_invited: options.get("RegisterEnabled") && options.get("PasswordRegisterEnabled"),
       default_password: defaultPassword.isInUse,

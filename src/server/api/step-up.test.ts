@@ -149,7 +149,7 @@ describe.each(databases)("asking again on $name", (database) => {
     }
   });
 
-  test("each of them lets pass whoever proved it in this session within five minutes", async () => {
+  test("each of them lets pass a user who proved it in this session within five minutes", async () => {
     const { user } = root;
     // What the calls do to the account is of no matter here, but what ends its session is left out.
     const ending = [api.factor.removeTotp, api.account.accessToken];
@@ -199,7 +199,7 @@ describe.each(databases)("asking again on $name", (database) => {
     const half = await halfwayIn(app, user.id);
     const closed = endpoints.filter(({ level }) => level !== "public");
     for (const endpoint of closed) expect((await probe(half, endpoint)).status, routeOf(endpoint)).toBe(401);
-    // The words of half a login are those of nobody elsewhere.
+    // The words of half a login are no credential elsewhere.
     const words = half.cookies.get("half") ?? "";
     half.cookies.clear();
     expect((await half.call("GET", "/api/user/self", undefined, { authorization: words })).success).toBe(

@@ -1,5 +1,5 @@
 // Money that comes into a team's wallet (requirements O10): codes and orders of its owner and finance, credited to the wallet once, with
-// no gift and no commission; nobody else sees the orders.
+// no gift and no commission; other members do not see the orders.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeOrder } from "#server/payments/evidence.ts";
 import { debtOf } from "#server/store/users.ts";
@@ -73,7 +73,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
         );
   });
 
-  test("nobody else orders for it or lists its orders, and gift codes have no part in it", async () => {
+  test("other members and strangers neither order for it nor list its orders, and gift codes have no part in it", async () => {
     for (const [name, message] of [
       ["manager", "您在该团队中的角色不能执行该操作"],
       ["member", "您在该团队中的角色不能执行该操作"],
@@ -99,9 +99,9 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     expect(ended).toMatchObject({ success: true, data: { status: "closed", team_id: team } });
   });
 
-  test("an administrator's refund takes from the wallet and from nobody else; what is spent is not refunded, and after a dispute it is owed", async () => {
+  test("an administrator's refund takes from the wallet and from no person; what is spent is not refunded, and after a dispute it is owed", async () => {
     const { ctx } = world.app;
-    // Whoever was invited earns a commission for his own orders: none for the team's, and none is taken back.
+    // The inviter of a buyer earns a commission for that user's own orders: none for the team's, and none is taken back.
     const inviter = await world.buyer();
     const buyer = people["finance"] ?? expect.fail();
     await ctx.db.updateTable("users").set({ inviter_id: inviter.id }).where("id", "=", buyer.id).execute();
@@ -149,7 +149,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     expect(await state()).toMatchObject({ wallet: 11_000_000, debt: 0, people: before.people });
   });
 
-  test("a code goes into the wallet, once, whoever tries at the same moment", async () => {
+  test("a code goes into the wallet, once, also when several members try at the same moment", async () => {
     const { data: keys } = await world.app.call(asRoot, "POST", "/api/redemption/", {
       ...{ name: "团队", quota: 1_000, count: 1 },
     });

@@ -232,7 +232,7 @@ function withoutSeat({ status, seat_id: _, ...row }: MemberRow) {
   return { ...row, is_enabled: status === UserStatus.enabled };
 }
 
-/** Whoever changes the same team waits. Throws: when it was closed meanwhile. */
+/** Other calls that change the same team wait. Throws: when it was closed meanwhile. */
 async function hold(tx: Db, { id }: Pick<TeamRow, "id">): Promise<void> {
   if (!(await holdTeam(tx, id))) throw faults.notFound("找不到该团队");
 }

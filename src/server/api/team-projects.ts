@@ -86,7 +86,7 @@ export const projects: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = 
   async closeProject(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.closeProject);
     await ctx.db.transaction().execute(async (tx) => {
-      // Whoever gives a token to it meanwhile waits, and finds it closed.
+      // A call that gives a token to it meanwhile waits, and finds it closed.
       await hold(tx, team.id);
       const { id, name } = await getProject(tx, team.id, call.query.project_id);
       if ((await countProjectTokens(tx, [id])).size > 0)

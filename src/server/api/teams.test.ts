@@ -156,7 +156,7 @@ describe.each(databases)("teams on $name", (database) => {
     expect(await quotaOf(people.member.who)).toBe(500_000);
   });
 
-  test("tokens: a member makes and changes his own, a manager those of all, nobody sees another's key", async () => {
+  test("tokens: a member makes and changes his own, a manager those of all, no member sees another's key", async () => {
     const { id, people } = await fullTeam();
     const token = await newToken(people.member, id);
     expect(token).toMatchObject({ team_id: id, holder: people.member.username });
@@ -254,7 +254,7 @@ describe.each(databases)("teams on $name", (database) => {
     });
   });
 
-  test("a manager acts below himself only, and invites nobody as high", async () => {
+  test("a manager acts below himself only, and invites no member as high", async () => {
     const { id, people } = await fullTeam();
     const { who } = people.manager;
     const change = (user: SeededUser, role: string) =>

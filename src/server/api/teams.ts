@@ -126,7 +126,7 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
     const { id, wallet_id: userId } = await enterTeam(ctx, call, teamApi.topUp);
     const { quota } = await redeemFor(ctx, call, { userId, key: call.body.key, giftCode: "" });
     const detail = { amount: Number(quota) };
-    // What the ledger booked stays, whoever asked for it: its entry names the wallet.
+    // What the ledger booked stays, whichever member asked for it: its entry names the wallet.
     await audit(ctx, ctx.db, call, { action: "team.topup", target: id, detail });
     return Number(quota);
   },

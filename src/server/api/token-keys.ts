@@ -62,7 +62,7 @@ function hintOfRow(ctx: Context, row: { readonly key_hash: string; readonly key_
   try {
     return hintOf(openKey(ctx.secrets, row, "tokens.key"));
   } catch {
-    // Nobody could have read it either.
+    // Its owner could not have read it either.
     return "";
   }
 }

@@ -175,7 +175,7 @@ function whose(actor: Actor, team: Membership | undefined) {
   return mayInTeam(team.role, "tokens") ? { walletId } : { userId: actor.id, walletId };
 }
 
-/** Those whose keys can be opened at all; nobody is shown the key of another. */
+/** Those whose keys can be opened at all; no user is shown the key of another. */
 function openable(actor: Actor, rows: readonly TokenRow[]): number[] {
   return rows.filter((row) => row.key_sealed !== "" && row.user_id === actor.id).map(({ id }) => id);
 }
@@ -264,7 +264,7 @@ function changedQuota(row: TokenRow, body: TokenUpdate): number | undefined {
   return isKept ? undefined : body.remain_quota;
 }
 
-/** Its owner wants nobody to see the key again (requirements K11). Throws: when it was rotated meanwhile. */
+/** Its owner wants the key never to be shown again (requirements K11). Throws: when it was rotated meanwhile. */
 async function forget(ctx: Context, tx: Db, row: TokenRow): Promise<void> {
   const key_hint = hintOf(openKey(ctx.secrets, row, "tokens.key"));
   if (!(await forgetKey(tx, { ...row, key_hint }))) throw justRotated();

@@ -22,7 +22,7 @@ export interface AmountChanges {
 
 /**
  * A form without the fields that are as they are stored: consoles of the family send the whole row back, also what their user may not
- * change, and an amount that nobody touched must not undo what calls took meanwhile (requirements Z19).
+ * change, and an amount that he did not touch must not undo what calls took meanwhile (requirements Z19).
  */
 export function changedFields(body: UserUpdate, target: UserRow): UserUpdate {
   const stored: Readonly<Record<string, unknown>> = {

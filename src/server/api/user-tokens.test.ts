@@ -59,7 +59,7 @@ describe.each(databases)("tokens for other users on $name", (database) => {
     expect(JSON.stringify(data)).not.toContain(made.data.key);
   });
 
-  test("not for peers, nobody, or by users", async () => {
+  test("not for peers, not for a user who is not there, and not by users", async () => {
     for (const [who, id] of [
       [admin.who, peer.id],
       [admin.who, 999_999],
@@ -71,7 +71,7 @@ describe.each(databases)("tokens for other users on $name", (database) => {
     expect((await tokensOf(peer.who, alice.id)).success).toBe(true);
   });
 
-  test("limits of a user's token are set and read; of a token of somebody else they are not there", async () => {
+  test("limits of a user's token are set and read; of a token of another user they are not there", async () => {
     const { app } = world;
     const token = await seedToken(app.ctx, alice.id);
     const other = await seedToken(app.ctx, peer.id);

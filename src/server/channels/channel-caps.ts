@@ -77,7 +77,7 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = 50;
 /** More channels and keys than this are seldom full at once. */
 const KEPT_FULL = 1_000;
-/** For so long nobody asks again whether there is room: what ends, here or elsewhere, and what operators change may make some. */
+/** For so long no call asks again whether there is room: what ends, here or elsewhere, and what operators change may make some. */
 const REMEMBERED_MS = 1_000;
 
 interface GateParts {

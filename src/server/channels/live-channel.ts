@@ -93,7 +93,7 @@ export interface LiveChannel {
   readonly keys: KeyRing | undefined;
   /** What is changed in its requests; undefined = nothing. */
   readonly rewrite: Rewriter | undefined;
-  /** What it may be used for at most, and each of its keys by id; undefined = nobody set anything. */
+  /** What it may be used for at most, and each of its keys by id; undefined = the operator set no caps. */
   readonly limits: readonly ChannelCap[] | undefined;
   readonly keyLimits: ReadonlyMap<number, readonly ChannelCap[]> | undefined;
   /** How long its calls may take; undefined = as all. */

@@ -1,5 +1,5 @@
-// Asks a channel's upstream for its models, compares them with what the channel serves, and keeps what is new or gone until somebody decides
-// (requirements C46). Changes no channel.
+// Asks a channel's upstream for its models, compares them with what the channel serves, and keeps what is new or gone until an
+// administrator decides (requirements C46). Changes no channel.
 import { ChannelStatus } from "#contract/channel.ts";
 import { findChannel, lockChannel } from "#server/store/channels.ts";
 import {

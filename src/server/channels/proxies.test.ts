@@ -77,7 +77,7 @@ describe("a proxy", () => {
     expect(rests()).toBe(false);
   });
 
-  it("that cannot reach one destination is told as the proxy's failure, and counts against nobody", () => {
+  it("that cannot reach one destination is told as the proxy's failure, and counts against neither proxy nor channel", () => {
     const { end, rests } = world();
     for (let call = 0; call < 20; call += 1) expect(end(TARGET)?.isProxy).toBe(true);
     expect(rests()).toBe(false);

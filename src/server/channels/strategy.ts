@@ -30,7 +30,7 @@ export interface StrategyCall {
 const TIE = 1.05;
 /** A conversation leaves channels that are so many times as slow as the fastest. */
 const SLOW = 2;
-/** So many calls go by weight alone: else nobody would see that a slow channel has recovered. */
+/** So many calls go by weight alone: else the gateway would not see that a slow channel has recovered. */
 const EXPLORED = 0.02;
 
 /** Of each channel of a tier its weight so far, or why it is passed over. */

@@ -19,7 +19,7 @@ export interface RenamedGroups {
   close(): void;
 }
 
-/** Told of before the rows change, so that nobody meets a name that he does not know. */
+/** Told of before the rows change, so that no node meets a name that it does not know. */
 export function tellRenamed(coord: Pick<Coord, "publish">, from: string, to: string): Promise<void> {
   return coord.publish("groups", JSON.stringify([from, to]));
 }

@@ -23,7 +23,7 @@ export interface Egress {
   refusalOfProxy(text: string): string | undefined;
   /** Whether the proxy of a target rests because it failed lately (requirements C14); undefined = none does. */
   restingProxies(): ((route: Route, origin: string) => boolean) | undefined;
-  /** The upstream of this owner sent what nobody asked for: each call gets a connection, for a while (requirements C19). */
+  /** The upstream of this owner sent what no call asked for: each call gets a connection, for a while (requirements C19). */
   isReuseStopped(owner: string): boolean;
   /** The targets with this owner have changed, or are gone: their connections end. undefined = all owners. */
   forget(owner: string | undefined): void;

@@ -122,7 +122,7 @@ export class Exits {
     }
   }
 
-  /** Drops what nobody uses; called when there are many. */
+  /** Drops exits that are not in use; called when there are many. */
   sweep(isUsed: (exit: Exit) => boolean): void {
     if (this.#byName.size < SWEEP_AT) return;
     for (const [name, exit] of this.#byName) if (!isUsed(exit)) this.#byName.delete(name);

@@ -166,8 +166,8 @@ export function judgeUrl(text: string, policy: Policy): JudgedUrl {
 const INNER_NAME = /(^|\.)(localhost|local|internal|localdomain|home\.arpa)$/;
 
 /**
- * Judges a destination as text, where somebody else resolves its name (requirements C11): undefined = it may be asked for, else why not.
- * A literal address must pass the policy.
+ * Judges a destination as text, where its name is resolved by the proxy, or later (requirements C11): undefined = it may be asked for, else
+ * why not. A literal address must pass the policy.
  */
 export function judgeName(host: string, port: number, policy: Policy): string | undefined {
   if (isIP(host) !== 0)

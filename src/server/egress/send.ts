@@ -46,7 +46,7 @@ export interface Route {
 /** Header names in lower case; a repeated header is an array. */
 export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Takes the pieces of a request's body, whose length nobody knows beforehand. */
+/** Takes the pieces of a request's body, whose length is not known beforehand. */
 export interface BodyWriter {
   /** Sends a piece. False = the socket is full: the next one comes after `onDrain`. */
   write(piece: Uint8Array): boolean;

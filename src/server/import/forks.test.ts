@@ -218,7 +218,7 @@ test("New API: proxies of channels go on, and their socks5 has the proxy resolve
   const proxies = new Map(rows.map(({ id, proxy_sealed: sealed }) => [id, openProxy(secrets, sealed)]));
   expect(proxies.get(1)).toBe("socks5h://u:p%40ss@proxy.example:1080");
   expect(proxies.get(2)).toBe("http://proxy.example:8080");
-  // Never direct: somebody relies on it.
+  // Never direct: the operator relies on the proxy.
   expect(proxies.get(3)).toBe("socks4://proxy.example:1080");
   expect([proxies.get(6), proxies.get(7)]).toEqual(["", ""]);
   expect(report).toContain("settings of channels that have no place here were left out: azure (setting)");

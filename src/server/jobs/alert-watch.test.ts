@@ -1,4 +1,4 @@
-// What lasts and nobody else tells of: channels, balances, the disk (requirements I50).
+// What lasts and no other part of the server tells of: channels, balances, the disk (requirements I50).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { insertAlertTarget, insertDeliveries, listConditions, listDeliveries } from "#server/store/alerts.ts";

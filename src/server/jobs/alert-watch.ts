@@ -1,5 +1,5 @@
-// Jobs: every minute what lasts and nobody else tells the begin or the end of: channels that stand disabled, low balances, a full disk;
-// and alerts that a process left waiting when it ended. Balances are asked for as often as the operator says.
+// Jobs: every minute what lasts and no other part of the server tells the begin or the end of: channels that stand disabled, low balances,
+// a full disk; and alerts that a process left waiting when it ended. Balances are asked for as often as the operator says.
 import { statfs } from "node:fs/promises";
 import { type AlertEvent, alertEventRow } from "#contract/alert-events.ts";
 import { ChannelStatus } from "#contract/channel.ts";

@@ -80,7 +80,7 @@ describe.each(databases)("warnings of limits on $name", (database) => {
     expect(await look()).toEqual([TOKEN_LETTER]);
   });
 
-  test("a window that nobody looked at in time is not told of afterwards", async () => {
+  test("a window that the job did not look at in time is not told of afterwards", async () => {
     const day = { subject: "token", subject_id: user.tokenId, time_window: "day" } as const;
     const limit = await seedLimit(mail.app.ctx, { ...day, amount: 100 });
     await spend(limit, 90);
@@ -140,7 +140,7 @@ describe.each(databases)("warnings of limits on $name", (database) => {
     expect(mail.smtp.letters.length - before).toBe(1);
   });
 
-  test("a boost that has ended counts no more, and nobody has to end it", async () => {
+  test("a boost that has ended counts no more, and no administrator has to end it", async () => {
     const { ctx } = mail.app;
     const boost_until = clock.seconds() + 3_600;
     const own = { subject: "user", subject_id: user.id, amount: 100 } as const;

@@ -11,7 +11,7 @@ import type { Job } from "./job.ts";
 const PERIOD_MS = 600_000;
 const DAY_SEC = 86_400;
 const BILLION = 1_000_000_000;
-/** Smaller losses are rounding, and no reason to wake anybody: a cent. */
+/** Smaller losses are rounding, and no reason to wake an operator: a cent. */
 const LEAST_LOSS = BILLION / 100;
 /** The largest losses of one look; more would only bury them. */
 const MOST = 20;

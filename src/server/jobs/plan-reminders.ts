@@ -1,5 +1,5 @@
-// Job: tells whoever has a plan that it ends in 7, 3 and 1 days, unless it goes on (requirements Y66). The note is set first, so that no two
-// processes send a letter; one that is lost with its process is not sent again.
+// Job: tells a user who has a plan that it ends in 7, 3 and 1 days, unless it goes on (requirements Y66). The note is set first, so that no
+// two processes send a letter; one that is lost with its process is not sent again.
 import { UserStatus } from "#contract/user.ts";
 import { planLetter } from "#server/accounts/letters.ts";
 import { siteUrl } from "#server/accounts/mailer.ts";

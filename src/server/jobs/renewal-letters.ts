@@ -1,5 +1,5 @@
-// Job: tells whoever has a plan that its renewal was refused by the bank (requirements Z21). The note is set first, so that no two processes
-// send a letter.
+// Job: tells a user who has a plan that its renewal was refused by the bank (requirements Z21). The note is set first, so that no two
+// processes send a letter.
 import { UserStatus } from "#contract/user.ts";
 import { renewalLetter } from "#server/accounts/letters.ts";
 import { siteUrl } from "#server/accounts/mailer.ts";

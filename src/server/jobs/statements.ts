@@ -1,4 +1,4 @@
-// Job: closes the month that has ended, account by account, so that nobody who opens a statement waits (requirements Y59).
+// Job: closes the month that has ended, account by account, so that a user who opens a statement does not wait (requirements Y59).
 import { lastClosedMonth } from "#contract/month.ts";
 import { closeMonths } from "#server/money/statement.ts";
 import { findOption, saveOption } from "#server/store/options.ts";

@@ -132,7 +132,7 @@ export const LIMITS = {
     scope: "account",
     reason: "下单过于频繁",
   },
-  /** Notices of payment providers, which come in bursts from a few addresses; and of whoever pretends to be one. */
+  /** Notices of payment providers, which come in bursts from a few addresses; and of callers that pretend to be one. */
   payCallback: {
     name: "payment_notice",
     key: "pay:notice:",

@@ -51,7 +51,7 @@ const MOST_TRIES = 200;
 /** Longer texts are looked for as they are alone. Unit: characters. */
 const LONGEST = 1_000;
 
-/** A sentence in a language; one that nobody wrote for us (an upstream's, an operator's) stays as it is. */
+/** A sentence in a language; one that is not the program's own (an upstream's, an operator's) stays as it is. */
 export function say(sentence: string, language: Language): string {
   return language === "zh" ? sentence : english(sentence, { left: MOST_TRIES });
 }
@@ -82,7 +82,7 @@ function byTemplate(sentence: string, templates: Templates, work: Work): string 
   return best;
 }
 
-/** What was joined of sentences, each in English; undefined when one of them is nobody's. */
+/** What was joined of sentences, each in English; undefined when one of them is not the program's own. */
 function joined(sentence: string, work: Work): string | undefined {
   for (const { 0: joint, index } of sentence.matchAll(/[：；，、。（）【】]/g)) {
     if (work.left <= 0) return undefined;

@@ -24,7 +24,7 @@ export interface PasswordReset {
 
 /**
  * Gives an account a new random password and ends its sessions and its access token, as a reset by mail does; the audit log gets an entry.
- * With `isFactorless` its second factors go too: the last rung for whoever has lost them (requirements I34).
+ * With `isFactorless` its second factors go too: the last rung for an owner who has lost them (requirements I34).
  * Throws: CommandError when there is no such account, MasterKeyError, StoreError.
  */
 export async function resetPassword(

@@ -96,7 +96,7 @@ async function checkGifts(db: Db): Promise<Mismatch[]> {
   return rows.map((row) => ({ table: "redemptions", column: "gift", ...row }));
 }
 
-/** Who may owe something: few, so that the entries of nobody else are read. */
+/** The users who may owe something: few, so that only their entries are read. */
 const CONCERNED = sql.raw(`SELECT id FROM users WHERE debt_quota <> 0
   UNION SELECT user_id FROM order_refunds
   UNION SELECT giver_id FROM orders WHERE order_no IN (SELECT order_no FROM order_refunds)`);

@@ -64,7 +64,7 @@ export interface ReserveOrder {
   readonly zone?: string | undefined;
   /** The running periods of plans that pay for the call, in the order in which they do; absent = none. */
   readonly plans?: readonly number[] | undefined;
-  /** It outlives this process: recovery leaves it alone, and whoever resumes it closes it (requirements C52). */
+  /** It outlives this process: recovery leaves it alone, and the process that resumes it closes it (requirements C52). */
   readonly isKept?: true | undefined;
 }
 

@@ -24,7 +24,7 @@ describe.each(engines)("refused acts on orders on %s", (engine) => {
     expect(await quotaOf(order.user_id)).toBe(0);
   });
 
-  test("nobody decides what is still too large, or vouches for what is paid, worth nothing or too large", async () => {
+  test("an administrator neither decides what is still too large, nor vouches for what is paid, worth nothing or too large", async () => {
     const rich = await fresh();
     await drain(rich.user_id, BigInt(ALMOST_ALL));
     await prove(rich);
@@ -40,7 +40,7 @@ describe.each(engines)("refused acts on orders on %s", (engine) => {
     expect(await quotaOf(order.user_id)).toBe(5_000_000);
   });
 
-  test("nobody earns by an own order, and no commission beyond what can be counted", async () => {
+  test("a user earns nothing by an own order, and no commission beyond what can be counted", async () => {
     const order = await fresh({ commission_micro: 250_000 });
     await giveAway(order, { inviter_id: order.user_id });
     await prove(await orderOf(world.db, order.order_no));

@@ -159,7 +159,7 @@ describe.each(engines)("orders on %s", (engine) => {
     await prove(asOrdered, { amountMinor: 1_000 });
     await act(asOrdered, { ...decide, as: "ordered" });
     expect(await quotaOf(asOrdered.user_id)).toBe(5_000_000);
-    // Of another currency nobody can say what it is worth; nothing was paid for what waits.
+    // An administrator cannot say what another currency is worth; nothing was paid for what waits.
     const dollars = await fresh();
     await prove(dollars, { currency: "USD" });
     expect((await act(dollars, decide)).outcome).toBe("wrong_state");

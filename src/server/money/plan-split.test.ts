@@ -37,7 +37,7 @@ describe("a charge is split (requirements Y44)", () => {
     expect([split.shares.map((share) => share.amount), split.wallet, split.shortfall]).toEqual(to);
   });
 
-  test("so that parts, wallet and shortfall are the charge, and nobody gives what he has not", () => {
+  test("so that parts, wallet and shortfall are the charge, and no plan or wallet gives what it has not", () => {
     fc.assert(
       fc.property(amount, plans, amount, amount, (charge, list, walletHeld, walletFree) => {
         const { shares, wallet, shortfall } = splitCharge(charge, { plans: list, walletHeld, walletFree });

@@ -159,7 +159,7 @@ describe.each(engines)("plans on %s", (engine) => {
     expect(await world.balances(of.account)).toMatchObject({ quota: 138 });
   });
 
-  test("a token's quota bounds the whole charge, whoever pays", async () => {
+  test("a token's quota bounds the whole charge, whichever plan or wallet pays", async () => {
     const of = await subscriber({}, 500n, 50n);
     expect((await reserved(of, 51n)).verdict).toBe("token_quota");
     const { call } = await reserved(of, 40n);

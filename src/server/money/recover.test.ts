@@ -64,7 +64,7 @@ describe.each(engines)("recovery on %s", (engine) => {
     await world.db.updateTable("nodes").set({ lease_until: 0 }).where("node", "=", deadNode).execute();
     expect(await world.ledger.recover()).toEqual({ closed: 0 });
     expect(await world.openReservations(account)).toHaveLength(2);
-    // Nobody resumed it here.
+    // This ledger has not resumed it.
     await world.ledger.release(returned.requestId);
     expect(await world.openReservations(account)).toHaveLength(2);
     for (const { requestId } of [kept, returned]) await world.ledger.resume(requestId);

@@ -81,7 +81,7 @@ export interface Hold {
   text?: string;
 }
 
-/** What the operations name of limits; all empty where nobody is limited. */
+/** What the operations name of limits; all empty where none of them is limited. */
 export interface LimitBooks {
   readonly rules: Map<number, LimitBook>;
   /** By `windowKey`. */

@@ -100,7 +100,7 @@ describe("when a window is over", () => {
 });
 
 describe("limits that are removed or unknown meanwhile", () => {
-  test("nobody is refused by one, and what was set aside in it changes nothing", () => {
+  test("no call is refused by one, and what was set aside in it changes nothing", () => {
     const desk = deskOf(ruleOf("total"));
     const order = { amount: 1n, limits: [{ limitId: 2, holder: 0 }], zone: undefined };
     expect(judgeLimits(desk, order)).toBeUndefined();

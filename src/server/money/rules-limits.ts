@@ -156,7 +156,7 @@ function holdIn(book: WindowBook, isCalls: boolean, slice: number): Hold {
   return book.hold;
 }
 
-/** The window of this moment; the first call in it makes it, and nobody has to reset anything. */
+/** The window of this moment; the first call in it makes it, and no job has to reset anything. */
 function windowOf(
   desk: Desk,
   { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },

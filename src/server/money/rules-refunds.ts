@@ -206,7 +206,7 @@ function takeFromOthers(
     });
   const inviter = desk.users.get(order.inviterId);
   if (!inviter) {
-    // Nobody is left to take it from.
+    // No inviter is left to take it from.
     order.takenMicro -= refund.micro;
     refund.micro = 0n;
   } else if (refund.micro > 0n)

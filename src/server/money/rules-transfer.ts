@@ -12,7 +12,7 @@ export function transfer(desk: Desk, order: Transfer): Transferred {
   if (booked) return { outcome: "done", amount: -booked.amount };
   const from = desk.users.get(order.fromId);
   const to = desk.users.get(order.toId);
-  // Where nobody is, nothing may be put.
+  // Nothing may be put into an account that is not there, or was deleted.
   if (!from || !to || from.id === to.id || to.status === UserStatus.deleted) return { outcome: "not_found" };
   const amount = order.amount ?? from.quota;
   if (amount <= 0n || from.quota < amount) return { outcome: "short" };

@@ -22,9 +22,9 @@ const PAGE = 500;
 
 interface NewUser {
   readonly userId: number;
-  /** 0 = nobody. */
+  /** 0 = no inviter. */
   readonly inviterId: number;
-  /** false = whoever it is has had the gifts of a registration before. */
+  /** false = the person has had the gifts of a registration before. */
   readonly isFirst?: boolean;
   /** What an administrator's invitation brings; it counts uses itself. Unit: quota. */
   readonly gift?: number;

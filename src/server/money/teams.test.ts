@@ -1,5 +1,5 @@
-// The laws of teams' wallets (requirements O01, O02): the wallet of the moment pays, the person never, whoever a token belongs to
-// meanwhile; a plain model that keeps every call, beside the real ledger.
+// The laws of teams' wallets (requirements O01, O02): the wallet of the moment pays, the person never, whichever wallet or
+// person a token belongs to meanwhile; a plain model that keeps every call, beside the real ledger.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { updateToken } from "#server/store/tokens.ts";

@@ -81,7 +81,7 @@ test.each([
     }
   };
   const disk = async () => {
-    // On a slow machine nobody may write during the first spells.
+    // On a slow machine it may be that no caller writes during the first spells.
     for (let spell = 0; spell < SPELLS || (refused.length === 0 && spell < 10 * SPELLS); spell += 1) {
       await pause(roll(30));
       reopen(log, flags);

@@ -174,7 +174,7 @@ describe("Stripe", () => {
     await waits(credit, review);
   });
 
-  test("a session of nobody's order, or of another account's, credits nothing here", async () => {
+  test("a session of no order of ours, or of another account's, credits nothing here", async () => {
     const fields = {
       base_url: stripe.desk.url,
       secret_key: "sk_test_1",

@@ -80,7 +80,7 @@ describe.each(databases)("the daily comparison on $name", (database) => {
     if (!desk || !account) throw new Error(`no ${provider}`);
     return { ...desk, account };
   }
-  /** An order whose payment nobody tells us of. */
+  /** An order whose payment the provider does not tell us of. */
   async function untold(provider: string): Promise<{ no: string; user: { readonly id: number } }> {
     const { account, method, desk } = deskOf(provider);
     const { user, order } = await world.ordered(account, { method });
@@ -233,7 +233,7 @@ describe.each(databases)("the daily comparison on $name", (database) => {
     expect(await world.gained(user)).toBe(25_000_000);
   });
 
-  test("a line in a file that nobody signed credits nothing: what the question says counts", async () => {
+  test("a line in a file without a signature credits nothing: what the question says counts", async () => {
     const { no, user } = await untold("alipay");
     const order = all.alipay.desk.order(no);
     await toNextDay(13);

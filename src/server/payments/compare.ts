@@ -63,7 +63,7 @@ export async function compareSpan(tools: OrderTools, instance: Instance, span: S
 /** What `newOrderNo` makes: a merchant account may sell for other shops too, whose orders are none of ours. */
 const OWN = /^TG\d{8}[0-9A-Z]{16}$/;
 
-/** Brings a payment that we have not. A list that nobody signed proves nothing: the provider is asked about the order itself. */
+/** Brings a payment that we have not. A list without a signature proves nothing: the provider is asked about the order itself. */
 async function bring(
   tools: OrderTools,
   instance: Instance,

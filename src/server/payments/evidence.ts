@@ -1,4 +1,4 @@
-// Brings what a provider said to the order it speaks of: one transaction of the ledger, or a note for a person. Whoever calls may answer the
+// Brings what a provider said to the order it speaks of: one transaction of the ledger, or a note for a person. The caller may answer the
 // provider as soon as this has returned, not before (requirements Y05).
 
 import { PAYMENT_DOUBTS } from "#contract/payment-admin.ts";

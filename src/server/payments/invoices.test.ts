@@ -203,7 +203,7 @@ describe.each(databases)("invoices on $name", (database) => {
     expect((await desk(user)).rows).toMatchObject([{ must_reverse: false }]);
   });
 
-  test("of a deleted user nobody keeps the request, and what is issued stays", async () => {
+  test("of a deleted user an open request ends and its details go, and what is issued stays", async () => {
     const user = await payer();
     await pay(user.id, 3_000);
     const [kept, gone] = [(await ask(user, 1_000)).data.id, (await ask(user, 500)).data.id];

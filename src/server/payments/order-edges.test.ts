@@ -1,5 +1,5 @@
-// Orders at their edges: paid while they are being closed, long after, twice, in two amounts, under look-alike numbers, or by nobody known
-// (requirements Y14, Y15, Y19–Y21).
+// Orders at their edges: paid while they are being closed, long after, twice, in two amounts, under look-alike numbers, or of no known
+// order (requirements Y14, Y15, Y19–Y21).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { type Desks, startDesks } from "#test/worlds/pay-desks.ts";

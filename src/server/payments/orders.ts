@@ -30,11 +30,11 @@ import type { Asked, Instance, OrderFacts, PayRef, ProviderDeps } from "./provid
 export type OrderTools = EvidenceTools & Pick<Tools, "egress" | "coord">;
 
 const EXPIRY_SEC = 30 * 60;
-/** The provider is asked about an order that nobody looks at after so many seconds, counted from its creation. */
+/** The provider is asked about an order whose page is not open after so many seconds, counted from its creation. */
 const CHECKS_SEC = [15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
 /** And about one that was closed: a code that was scanned in the last second still pays. */
 const LATE_CHECKS_SEC = [300, 3_600, 86_400] as const;
-/** Whoever looks, a provider is asked about an order no more often. */
+/** However many clients and jobs look, a provider is asked about an order no more often. */
 const ASK_EVERY_SEC = 5;
 const MOST_OPEN = 5;
 /** What `commissionOf` reckons with. */
@@ -151,7 +151,7 @@ export async function quotaGoods(
   const quotaPerUnit = options.get("QuotaPerUnit");
   const quota = Math.floor(plan.dollars * quotaPerUnit);
   if (!Number.isSafeInteger(quota) || quota <= 0) throw faults.refused("该套餐的额度有误，请联系管理员");
-  // A wallet was invited by nobody.
+  // A wallet has no inviter.
   const inviterId = wish.team_id === 0 ? (await getUser(db, wish.userId)).inviter_id : 0;
   const giver = await findAffOwner(db, wish.gift_code);
   if (wish.gift_code !== "" && giver?.status !== UserStatus.enabled) throw faults.refused("礼品码无效");

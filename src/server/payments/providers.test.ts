@@ -327,7 +327,7 @@ describe("WeChat Pay", () => {
     expect(await world.gained(user)).toBe(10_000_000);
   });
 
-  test("an order that nobody pays is closed there and here", async () => {
+  test("an order that its user does not pay is closed there and here", async () => {
     const { order } = await world.ordered(account, { method: "native" });
     await world.pass(1_801);
     expect([wechat.desk.order(order.order_no).state, (await world.row(order.order_no)).status]).toEqual([

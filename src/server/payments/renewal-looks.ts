@@ -85,7 +85,7 @@ async function copy(
   });
 }
 
-/** Whether a renewal is to go on: not for whoever is gone, nor for a period whose money went back. */
+/** Whether a renewal is to go on: not for a user who is gone, nor for a period whose money went back. */
 async function goesOn({ db }: OrderTools, renewal: RenewalRow, endedAt: number): Promise<boolean> {
   if (renewal.renews === 0 || endedAt > 0) return false;
   const { status } = await getUser(db, renewal.user_id);

@@ -173,7 +173,7 @@ describe.each(databases)("renewed by Stripe on $name", (database) => {
   test("an invoice of another amount waits for a person, who gives the period or the money back", async () => {
     const one = await world.subscribed(await world.plan());
     await world.until(world.stripe.billing.endOf(one.subscription) + HOUR_SEC);
-    // Somebody changed the price in Stripe's dashboard.
+    // The operator changed the price in Stripe's dashboard.
     one.subscription.amount = 2_900;
     const invoice = world.stripe.billing.renew(one.subscription);
     await world.paid(invoice);

@@ -194,7 +194,7 @@ export async function invoiceDoubt(
   return isOver ? "renewal_over" : "";
 }
 
-/** After a period was opened, here or by somebody who died right after. */
+/** After a period was opened, here or by a process that died right after. */
 export async function noteInvoice(
   { db }: BookTools,
   instance: Instance,

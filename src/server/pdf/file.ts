@@ -157,7 +157,7 @@ class File {
   }
 
   finish(trailer: string): Buffer {
-    // The second line has bytes above 127, so that nobody takes the file for text.
+    // The second line has bytes above 127, so that no program takes the file for text.
     const parts = [Buffer.from("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "latin1")];
     let length = parts[0]?.length ?? 0;
     const offsets: number[] = [];

@@ -231,7 +231,7 @@ describe("ends", () => {
     expect(await batch.charges()).toEqual([LINE_PRICE]);
   });
 
-  test("a word that nobody knows, and an error page, end nothing", async () => {
+  test("a status that the gateway does not know, and an error page, end nothing", async () => {
     const { made, upstreamId } = await batch.submitted([requestLine("r-1")]);
     batch.upstream.set(upstreamId, { status: "sleeping" });
     expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "validating" });

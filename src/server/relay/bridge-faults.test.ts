@@ -1,5 +1,5 @@
-// What goes wrong on a socket of Responses (requirements C61): each in the code that clients know, with the limits' names as by HTTP; whoever
-// leaves is charged as by HTTP; sockets close when the process ends.
+// What goes wrong on a socket of Responses (requirements C61): each in the code that clients know, with the limits' names as by HTTP; a
+// client that leaves is charged as by HTTP; sockets close when the process ends.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -66,7 +66,7 @@ describe("a message that is no call", () => {
     ["no JSON", "hello", null],
     ["a list", "[]", null],
     ["a name twice", '{"type":"response.create","type":"response.create"}', null],
-    ["a type that nobody knows", '{"type":"response.steer"}', "type"],
+    ["a type that is not known", '{"type":"response.steer"}', "type"],
     ["in the background", create({ background: true }), "background"],
     ["one of several lanes", create({ stream_id: "a" }), "stream_id"],
     ["an id that is no text", create({ previous_response_id: 7 }), "previous_response_id"],

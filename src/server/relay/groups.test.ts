@@ -169,7 +169,7 @@ describe.each(engines)("groups of tokens on %s", (engine) => {
     expect(called().at(-2)).toBe("cheap-1");
   });
 
-  test("a fault of the request itself moves nobody on", async () => {
+  test("a fault of the request itself moves no call on", async () => {
     failing.set("dear-1", 400).set("dear-2", 400);
     const { key } = await caller("dear,cheap");
     expect((await ask(key)).status).toBe(400);
@@ -198,7 +198,7 @@ describe.each(engines)("groups of tokens on %s", (engine) => {
     expect(await ask(broke.key)).toMatchObject({ status: 403, error: { code: "insufficient_user_quota" } });
   });
 
-  test("the first group's own refusals are the answer: nobody is served cheaper than he asked", async () => {
+  test("the first group's own refusals are the answer: no caller is served cheaper than he asked", async () => {
     const { key } = await caller("dear,cheap", BigInt(COST * 2));
     expect(await ask(key)).toMatchObject({ status: 403, error: { code: "insufficient_user_quota" } });
     expect(called()).toEqual([]);

@@ -102,13 +102,13 @@ describe("one of fifty keys that is refused", () => {
     expect((await channelRow(id)).status_reason).toBe(LAST_KEY);
     const keys = await keysOf(id);
     expect(keys.map(({ status }) => status)).toEqual([AUTO_OFF, AUTO_OFF]);
-    // The test asks somebody even now.
+    // The test of a channel asks a key even now.
     await world.ctx.candidates.reload();
     world.upstream.journal.length = 0;
     const live = world.ctx.candidates.byId(id) ?? expect.fail("no channel");
     expect((await testChannel(world.ctx, live)).ok).toBe(false);
     expect(world.upstream.journal).toHaveLength(1);
-    // Not yet due: nobody is asked.
+    // Not yet due: no key is asked.
     world.upstream.script(json(chatReply("hi")));
     expect(await keyProbes.run(world.ctx)).toBe("0 asked, 0 enabled");
     await world.ctx.db

@@ -235,7 +235,7 @@ describe("a proxy that fails", () => {
     ["502", `HTTP/1.1 502 Bad Gateway\r\n${REFUSAL}`],
     ["nothing but a reset", "reset"],
   ])(
-    "with %s is to blame itself: after a hundred calls the channel is on, and nobody has paid",
+    "with %s is to blame itself: after a hundred calls the channel is on, and no caller has paid",
     async (_, text) => {
       await world.setOption("AutomaticDisableChannelEnabled", "true");
       const id = await addChannel();

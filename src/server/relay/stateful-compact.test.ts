@@ -1,5 +1,5 @@
-// Conversations that are made short (`/v1/responses/compact`), with OpenAI's own SDK: charged as a call, and gone on from by whoever made them
-// short (requirements C68).
+// Conversations that are made short (`/v1/responses/compact`), with OpenAI's own SDK: charged as a call, and gone on from by the channel
+// that made them short (requirements C68).
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { addKeys, newKey, removeKeys } from "#server/store/channel-keys.ts";
@@ -55,7 +55,7 @@ describe("a conversation that is made short", () => {
     expect(log).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, estimated: 0, is_stream: 0 });
   });
 
-  it("is gone on from by whoever made it short, always", async () => {
+  it("is gone on from by the channel that made it short, always", async () => {
     await addMakers();
     const seen = new Set<number>();
     for (let turn = 0; turn < 12; turn += 1) {
@@ -124,7 +124,7 @@ describe("a conversation that is made short", () => {
     expect(maker?.last()).toMatchObject({ input: [{ type: "message" }, { content: "and?" }] });
   });
 
-  it("may be at its upstream: it goes to whoever made the response", async () => {
+  it("may be at its upstream: it goes to the channel that made the response", async () => {
     await addMakers();
     for (let turn = 0; turn < 6; turn += 1) {
       const { id } = await sdk().responses.create({ model, input: "hi" });

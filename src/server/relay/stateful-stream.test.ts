@@ -1,5 +1,5 @@
-// Responses in the background whose events are streamed: followed from the begin or again, left, broken off, cancelled; whoever sees the end
-// first, each is booked once, and before its client reads the last event (requirements C69).
+// Responses in the background whose events are streamed: followed from the begin or again, left, broken off, cancelled; whether a client or
+// the job sees the end first, each is booked once, and before its client reads the last event (requirements C69).
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { pollTasks } from "#server/tasks/poll.ts";
@@ -111,7 +111,7 @@ describe("a response in the background that is streamed", () => {
     expect({ open, entries }).toEqual({ open: 0, entries: 1 });
   });
 
-  it("is booked by the job when nobody follows it", async () => {
+  it("is booked by the job when no client follows it", async () => {
     const { open, entries, log } = await world.costOf(async () => {
       const { id, leave } = await opened(await begin());
       leave();
@@ -170,7 +170,7 @@ describe("a response in the background that is streamed", () => {
   });
 });
 
-it.each([1, 2, 3, 4, 5, 6])("is booked once, whoever sees its end first (round %i)", async (round) => {
+it.each([1, 2, 3, 4, 5, 6])("is booked once, by the job or by a client (round %i)", async (round) => {
   const { charged, open, entries, log } = await world.costOf(async () => {
     const { id, rest } = await opened(await begin());
     const followed = async () => {

@@ -217,7 +217,7 @@ describe("in the background", () => {
   const start = () =>
     sdk().responses.create({ model, input: "long", background: true, max_output_tokens: 100 });
 
-  it("is reserved at once and booked once, whoever finds it done", async () => {
+  it("is reserved at once and booked once, by the job or by its client", async () => {
     await addMakers();
     const { charged, open, entries, log } = await world.costOf(async () => {
       const { id, status } = await start();

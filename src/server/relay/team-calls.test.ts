@@ -1,5 +1,5 @@
-// Calls with a team's token, over real HTTP (requirements O01, O08, O09): the wallet pays, whoever has nothing himself, exactly; the status of the
-// person and of the team count on every node within a moment.
+// Calls with a team's token, over real HTTP (requirements O01, O08, O09): the wallet pays, also for a member who has nothing himself,
+// exactly; the status of the person and of the team count on every node within a moment.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { LogType } from "#contract/log.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -168,7 +168,7 @@ describe.each(engines)("calls of a team on %s", (engine) => {
     },
   );
 
-  test("the token of somebody who is no member any more is refused on every node", async () => {
+  test("the token of a user who is no member any more is refused on every node", async () => {
     const { userId, walletId, key } = await member(1_000_000n);
     for (const at of urls.keys()) expect((await ask(key, at)).status).toBe(200);
     const before = await quotaOf(walletId);

@@ -61,7 +61,7 @@ describe("the content", () => {
     ["a redirect to a file", raw("", { location: "file:///etc/passwd" }, 302), 502],
     ["redirects without end", raw("", { location: "/again" }, 302), 502],
     ["a failure", raw("", {}, 500), 502],
-    ["more than anybody wants", raw("", { "content-length": "9".repeat(12) }), 502],
+    ["more than a video may have", raw("", { "content-length": "9".repeat(12) }), 502],
   ])("%s is no video", async (_, step, status) => {
     const id = await finished();
     world.upstream.script(step);

@@ -69,7 +69,7 @@ describe("what the upstream says", () => {
     expect((await world.money()).open).toBe(0);
   });
 
-  it("done, decided and not booked is booked by whoever finds it, once", async () => {
+  it("done, decided and not booked is booked by the job or the client's look that finds it, once", async () => {
     const id = await submitAnd(done);
     await sweep();
     const { entries } = await books();

@@ -161,7 +161,7 @@ describe("a video", () => {
     });
   });
 
-  it("that nobody pays for is not submitted", async () => {
+  it("that its token cannot pay for is not submitted", async () => {
     await world.addChannel({ models: VIDEO_MODEL, type: OPENAI });
     await world.changeToken({ unlimited_quota: 0, remain_quota: VIDEO_PRICE - 1 });
     expect(await errorOf(await submit())).toMatchObject({ status: 403 });

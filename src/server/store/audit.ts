@@ -65,9 +65,9 @@ export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
 }
 
 export interface AuditFilter {
-  /** 0 = anybody. */
+  /** 0 = any actor. */
   readonly actorId: number;
-  /** The name at the time, alone or with a service account; "" = anybody. */
+  /** The name at the time, alone or with a service account; "" = any actor. */
   readonly actorName: string;
   /** Whole action or its head up to a dot, e.g. `channel`; "" = any. */
   readonly action: string;

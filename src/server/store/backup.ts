@@ -43,7 +43,7 @@ export function copySqlite(from: string, to: string, complete: (copy: DatabaseSy
   }
 }
 
-/** A file that nobody has written to for so long is no copy in the making. Unit: ms. */
+/** A file that no process has written to for so long is no copy in the making. Unit: ms. */
 const IDLE_MS = 3_600_000;
 
 /**

@@ -122,7 +122,7 @@ export function listAutoDisabled(db: Db): Promise<ChannelRow[]> {
   return living(db).select(COLUMNS).where("status", "=", ChannelStatus.autoDisabled).orderBy("id").execute();
 }
 
-/** Notes that a channel is asked again, unless somebody else has begun to or its status has changed. Unit of `now`: seconds. */
+/** Notes that a channel is asked again, unless another process has begun to or its status has changed. Unit of `now`: seconds. */
 export function claimChannelProbe(
   db: Db,
   row: Pick<ChannelRow, "id" | "status_time" | "probe_time" | "probes">,

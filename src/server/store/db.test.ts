@@ -45,7 +45,7 @@ describe.each(engines)("store on %s", (engine) => {
       .execute(store.db);
     expect(await store.ready()).toBe(false);
     await sql.raw(`DROP TRIGGER "full"${engine === "sqlite" ? "" : " ON options"}`).execute(store.db);
-    // Whoever asks at the same moment is told the same.
+    // Callers that ask at the same moment are told the same.
     expect(await Promise.all([store.ready(), store.ready(), store.ready()])).toEqual([true, true, true]);
     expect(await findOption(store.db, "")).toBeUndefined();
   });
@@ -81,7 +81,7 @@ describe.each(engines)("store on %s", (engine) => {
     expect(await findUserByName(store.db, "ghost")).toBeUndefined();
   });
 
-  test("a transaction reads what it wrote, nobody else does before it ends", async () => {
+  test("a transaction reads what it wrote, other readers do not before it ends", async () => {
     let release = () => {};
     const waiting = new Promise<void>((resolve) => (release = resolve));
     const work = store.db.transaction().execute(async (tx) => {
@@ -339,7 +339,7 @@ describe("SQLite", () => {
       }`);
     const heard: unknown[] = [];
     heard.push(await store.runInWriter(module, 1, (value) => heard.push(value)));
-    // Somebody who does not listen misses nothing else.
+    // A caller that does not listen misses nothing else.
     heard.push(await store.runInWriter(module, 5));
     expect(heard).toEqual([2, 3, 4, 8]);
     await store.close();
@@ -371,7 +371,7 @@ describe("SQLite", () => {
         ${fault};
       }`);
     const heard: unknown[] = [];
-    // Nobody knows what is stored.
+    // The caller cannot know what is stored.
     const answer = store.runInWriter(module, "", (value) => heard.push(value));
     await expect(answer).rejects.toMatchObject({ kind: "lost" });
     expect(heard).toEqual(["ahead"]);

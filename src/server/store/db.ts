@@ -16,7 +16,7 @@ const PROBE = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
-  /** The same database for what reads whole tables, and takes as long as it needs: nobody else waits for it (requirements D04). */
+  /** The same database for what reads whole tables, and takes as long as it needs: no other statement waits for it (requirements D04). */
   readonly patient: Db;
   /** Whether the database can be written to at this moment (for /readyz). Never throws. */
   ready(): Promise<boolean>;
@@ -86,7 +86,7 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   const load = (module: URL) => {
     const loading = files.writer.load(module.href);
     loaded.set(module.href, loading);
-    // Whoever asks next tries again: perhaps no file could be opened for a moment.
+    // The next caller tries again: perhaps no file could be opened for a moment.
     loading.catch(() => loaded.delete(module.href));
     return loading;
   };
@@ -116,7 +116,7 @@ async function openPostgres(
   const { assertReachable, createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
   const pools = [openPool(url, false), openPool(url, true)] as const;
   const [db, patient] = [createPostgresKysely(pools[0]), createPostgresKysely(pools[1])];
-  // Kysely would not end a pool that nobody has used.
+  // Kysely would not end a pool that it has not used.
   const close = async () => {
     await Promise.all(pools.map((pool) => pool.end()));
   };

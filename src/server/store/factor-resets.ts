@@ -26,7 +26,7 @@ export async function takeFactorReset(tx: Db, seen: FactorResetRow): Promise<boo
   return (await query.executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/** Forgets the request about an account, whoever made it. */
+/** Forgets the request about an account, whichever administrator made it. */
 export async function deleteFactorReset(tx: Db, userId: number): Promise<void> {
   await tx.deleteFrom("factor_resets").where("user_id", "=", userId).execute();
 }

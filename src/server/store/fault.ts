@@ -3,7 +3,7 @@
 export type StoreFaultKind =
   /** A unique, check or foreign key constraint refused the row. */
   | "constraint"
-  /** Somebody else holds a lock, or the transactions got in each other's way: trying again may help. */
+  /** Another connection holds a lock, or the transactions got in each other's way: trying again may help. */
   | "busy"
   /** No space left, or the database is read-only. Nothing was written. */
   | "full"

@@ -45,8 +45,9 @@ const open = sql<boolean>`(invoices.state = 'requested' OR invoices.reverse_aske
 
 export interface InvoiceFilter {
   readonly isOpen: boolean;
-  /** undefined = any; 0 = anybody's. */
+  /** undefined = any. */
   readonly state: InvoiceState | undefined;
+  /** 0 = any user's. */
   readonly userId: number;
 }
 
@@ -170,7 +171,7 @@ export async function saveInvoiceProfile(
     .execute();
 }
 
-/** Of a deleted user: what was not issued ends, and nobody keeps whom it was for. Issued ones stay, as the operator's books need them. */
+/** Of a deleted user: what was not issued ends, and whom it was for is forgotten. Issued ones stay, as the operator's books need them. */
 export async function eraseInvoicesOf(tx: Db, userId: number): Promise<void> {
   await tx.deleteFrom("invoice_profiles").where("user_id", "=", userId).execute();
   await tx

@@ -165,7 +165,7 @@ describe.each(engines)(`lists of ${ROWS} rows on %s`, (engine) => {
           const p95 = took.toSorted((a, b) => a - b)[18] ?? 0;
           const what = `${name} ${JSON.stringify({ ...filter, ...page })}`;
           process.stdout.write(`${engine} p95 ${p95.toFixed(1)} ms: ${what}\n`);
-          // The middle: one round may meet somebody else's work.
+          // The middle: one round may meet the work of another process.
           if ((took.toSorted((a, b) => a - b)[10] ?? 0) > BOUND_MS) slow.push(what);
         }
       };

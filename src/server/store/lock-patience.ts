@@ -4,7 +4,7 @@ import { sqliteFaultKind } from "./fault.ts";
 
 /** How long the first waits (requirements F01). */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Whoever waited so long in vain did not choose to wait for a moment only. */
+/** A caller that waited so long in vain did not choose to wait for a moment only. */
 const STUCK_MS = 1_000;
 
 export class LockPatience {
@@ -17,7 +17,7 @@ export class LockPatience {
   }
 
   /**
-   * Runs what may need the lock. Once somebody has waited for it in vain, and until somebody gets it, nobody waits longer than
+   * Runs what may need the lock. Once a caller has waited for it in vain, and until one gets it, no caller waits longer than
    * `stuckMs`: they all stand in one row, and would each wait as long, one after the other (requirements F03). Throws: what `work` throws.
    */
   run<T>(stuckMs: number, work: () => T): T {

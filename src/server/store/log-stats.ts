@@ -148,7 +148,7 @@ export async function statLogs(db: Db, given: LogFilter): Promise<LogSums> {
   const wanted = wantedOf(filter);
   const start = filter.start ?? 0;
   const end = filter.end ? filter.end : undefined;
-  // Nobody has this name today: the entries of who had it are found by the name in them. Sums of a project are along no other dimension.
+  // No user has this name today: the entries of who had it are found by the name in them. Sums of a project are along no other dimension.
   const isMore = filter.tokenName || filter.modelName || filter.channelId;
   if (filter.username || (filter.projectId && isMore))
     return sumLog(db, wanted, { start, end, username: filter.username });

@@ -46,7 +46,7 @@ export async function insertLog(db: Db, log: NewLog): Promise<number> {
   return id;
 }
 
-/** Writes several entries that are not booked, all or none. Spans come last: settlements wait for whoever holds one. */
+/** Writes several entries that are not booked, all or none. Spans come last: settlements wait for the transaction that holds one. */
 export async function insertLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const rows = await tx.insertInto("logs").values(logs).returning(["id", "created_at"]).execute();
@@ -158,7 +158,7 @@ async function searchContent(db: Db, keyword: string, userId: number | undefined
   return nameChannels(db, await query.orderBy("id", "desc").limit(FOUND).execute());
 }
 
-/** Rows one statement of a clearing removes, so that nobody waits long for the writer (requirements W3.9). */
+/** Rows one statement of a clearing removes, so that no other statement waits long for the writer (requirements W3.9). */
 const CLEAR_ROWS = 1_000;
 
 /** Deletes entries of some types that are older than `before` (seconds), in batches. Returns how many. */

@@ -97,7 +97,7 @@ test("several nodes that start at once on PostgreSQL migrate once", async () => 
   await database.drop();
 });
 
-test("a migration of PostgreSQL does not make others wait while somebody reads what it changes", async () => {
+test("a migration of PostgreSQL does not make others wait while a transaction reads what it changes", async () => {
   const database = await createTestDatabase("postgres", "nothing");
   const store = await database.open();
   const widened: Migration = {
@@ -179,7 +179,7 @@ test("a copy before a migration that cannot be made whole leaves nothing that lo
   );
   expect(readdirSync(dataDir).filter((name) => name.includes("before"))).toEqual([]);
   writeFileSync(file, whole);
-  // One that a killed start left half made is in nobody's way.
+  // One that a killed start left half made does not hinder the next start.
   writeFileSync(`${file}.before-0002-test.partial`, "half");
   await (await database.open({ migrations: NEWER })).close();
   expect(readdirSync(dataDir).filter((name) => name.includes("before"))).toEqual([

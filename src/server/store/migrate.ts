@@ -10,11 +10,11 @@ import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 import type { Tables } from "./tables.ts";
 
-/** Key of the advisory lock that migrations take on PostgreSQL; any constant nobody else uses. */
+/** Key of the advisory lock that migrations take on PostgreSQL; any constant that no other lock has. */
 const LOCK_KEY = 7_260_551_204;
 /**
- * On PostgreSQL whoever wants a table for himself makes all wait who come after him, also while he waits for somebody who reads it. So a
- * migration waits for a moment only, lets the others pass, and tries again (requirements U04).
+ * On PostgreSQL a transaction that wants a table for itself makes all wait that come after it, also while it waits for one that reads it.
+ * So a migration waits for a moment only, lets the others pass, and tries again (requirements U04).
  */
 const LOCK_WAIT_MS = 1_000;
 const LOCK_PAUSE_MS = 2_000;

@@ -1,4 +1,4 @@
-// Who holds which user name. Names that differ in case or form only are one; the primary key decides, whoever looked at the same time.
+// Who holds which user name. Names that differ in case or form only are one; the primary key decides between calls at the same time.
 // Accounts from before this was counted keep their names, also where two are one now.
 import { sql } from "kysely";
 import { plainName } from "#contract/name.ts";
@@ -33,7 +33,7 @@ export async function findNameHolder(db: Db, username: string, except = 0): Prom
 
 /**
  * Gives a user a name and frees the former one; inside the transaction that writes it in the user's row. Throws: an error that
- * `isTaken` recognises when it is somebody else's.
+ * `isTaken` recognises when it is another user's.
  */
 export async function holdName(tx: Db, userId: number, username: string): Promise<void> {
   if ((await findNameHolder(tx, username, userId)) !== undefined)
@@ -83,7 +83,7 @@ function isOutdated({ username, name_key }: UserName): boolean {
 
 async function enter(tx: Db, ids: readonly number[]): Promise<void> {
   const query = tx.selectFrom("users").select(["id", "username"]).where("id", "in", ids).orderBy("id");
-  // Read again so that nobody is renamed meanwhile; on SQLite the transaction itself has the only writer.
+  // Read again so that no user is renamed meanwhile; on SQLite the transaction itself has the only writer.
   const users = await (isPostgres(tx) ? query.forKeyShare() : query).execute();
   if (users.length === 0) return;
   await tx.deleteFrom("user_names").where("user_id", "in", ids).execute();

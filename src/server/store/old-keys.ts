@@ -59,7 +59,7 @@ export async function rotateKey(db: Db, { token, key, now, until }: Rotation): P
   return true;
 }
 
-/** Notes that somebody still uses a key that was rotated out; a note that was overtaken by a later one is none. Unit of `now`: seconds. */
+/** Notes that a client still uses a key that was rotated out; a note that was overtaken by a later one is none. Unit of `now`: seconds. */
 export async function noteOldKey(db: Db, keyHash: string, now: number): Promise<void> {
   await db
     .updateTable("old_keys")

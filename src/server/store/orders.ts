@@ -76,7 +76,7 @@ export function listOpenOrders(db: Db, userId: number): Promise<OrderRow[]> {
 }
 
 export interface OrderFilter extends Made {
-  /** 0 = of anybody. */
+  /** 0 = of any user. */
   readonly userId?: number;
   readonly instanceId?: number;
   readonly status?: string;
@@ -153,7 +153,7 @@ export async function closeOrder(
   return result.numUpdatedRows === 1n;
 }
 
-/** Takes the right to ask the provider about an order: once per `everySec`, whoever wants to. */
+/** Takes the right to ask the provider about an order: once per `everySec`, however many callers want to. */
 export async function takeQuestion(
   db: Db,
   orderNo: string,
@@ -245,7 +245,7 @@ export function findEvent(db: Db, id: number): Promise<EventRow | undefined> {
   return db.selectFrom("payment_events").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** Somebody looked. Returns whether it was still open. */
+/** An administrator has looked. Returns whether it was still open. */
 export async function settleEvents(db: Db, which: { id: number } | { orderNo: string }): Promise<boolean> {
   const query = db.updateTable("payment_events").set({ is_open: 0 }).where("is_open", "=", 1);
   const chosen =

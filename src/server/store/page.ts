@@ -23,7 +23,7 @@ export interface SortedPage extends Page {
   readonly before?: number | undefined;
 }
 
-/** Rows of a block: enough that a file takes few calls, few enough that nobody waits for one. */
+/** Rows of a block: enough that a file takes few calls, few enough that no other statement waits for one. */
 const BLOCK_ROWS = 1_000;
 
 /** When the rows of a list were made. Seconds, both included; 0 or absent = open. */

@@ -127,7 +127,7 @@ export async function countRenewing(db: Db): Promise<ReadonlyMap<number, number>
   return new Map(rows.map((row) => [row.plan_id, Number(row.count)]));
 }
 
-/** With the address of whoever has to hear that a payment failed. */
+/** With the address of the user who has to hear that a payment failed. */
 export type FailedRenewal = RenewalRow & { readonly email: string; readonly user_status: number };
 
 /** Those whose payment failed and whose user was not told, oldest first. */
@@ -144,7 +144,7 @@ export function listFailedRenewals(db: Db, limit: number): Promise<FailedRenewal
     .execute();
 }
 
-/** Notes that the user is told. Returns whether nobody had. */
+/** Notes that the user is told. Returns whether no other process had noted it. */
 export function noteFailedTold(db: Db, id: number): Promise<boolean> {
   return changesOne(
     db.updateTable("plan_renewals").set({ failed_told: 1 }).where("id", "=", id).where("failed_told", "=", 0),

@@ -1,5 +1,5 @@
-// Connections of the pool that break in somebody's hands, between two statements: the next one is told, and the process lives
-// (requirements F05); statements that take too long (requirements D04). An error that nobody listens to fails this file.
+// Connections of the pool that break in a caller's hands, between two statements: the next one is told, and the process lives
+// (requirements F05); statements that take too long (requirements D04). An error that has no listener fails this file.
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { createLink } from "#test/emulators/network-link.ts";
@@ -34,7 +34,7 @@ test("a connection that breaks within a transaction fails what comes next, and n
   await database.drop();
 });
 
-test.concurrent("a slow statement is ended after five seconds, but not one that nobody waits for", async () => {
+test.concurrent("a slow statement is ended after five seconds, but not one of the patient pool", async () => {
   const database = await createTestDatabase("postgres");
   const { db, patient, close } = await database.open();
   const startMs = performance.now();
@@ -53,7 +53,7 @@ test.concurrent("a slow statement is ended after five seconds, but not one that 
   await database.drop();
 });
 
-test.concurrent("a connection that stays ends when its other end falls silent, though nobody asks anything", async () => {
+test.concurrent("a connection that stays ends when its other end falls silent, though no caller asks anything", async () => {
   const { database, link, client } = await createLinkedClient();
   const ended = new Promise((resolve) => client.once("end", resolve));
   await client.connect();

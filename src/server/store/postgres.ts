@@ -12,13 +12,13 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const OWN_STATEMENT_TIMEOUT_MS = 4_000;
 /** The server ends a statement and says so. Who hears nothing for so much longer has a connection that leads nowhere (requirements F05). */
 const SILENCE_MS = 500;
-/** How often a connection that stays is asked whether anybody is there. */
+/** How often a connection that stays is asked whether its server is there. */
 const PULSE_MS = 1_000;
 /** A transaction whose process is gone must not keep its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_SIZE = 10;
-/** One that nobody uses is not kept for long: whether it still leads anywhere shows only when it is used. */
+/** A connection that no caller uses is not kept for long: whether it still leads anywhere shows only when it is used. */
 const IDLE_MS = 3_000;
 
 /** int8 as a number. Throws: when it is not exact as one (requirements M01). */
@@ -36,7 +36,7 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * A connection of its own, not yet connected. Statements do not wait for each other's answers; it ends when one does not come, also when
- * nobody asks anything: what a node has locked, and what it hears of others, depends on it (decision 019).
+ * no caller asks anything: what a node has locked, and what it hears of others, depends on it (decision 019).
  */
 export function createClient(databaseUrl: string, name: string): pg.Client {
   const client = new pg.Client({
@@ -56,8 +56,8 @@ export function createClient(databaseUrl: string, name: string): pg.Client {
 }
 
 /**
- * Settings of every connection. `lock_timeout` makes a lock that nobody releases a "busy". Unit: ms; 0 = a statement may take as long as it
- * needs.
+ * Settings of every connection. `lock_timeout` makes a lock that its holder does not release a "busy". Unit: ms; 0 = a statement may take
+ * as long as it needs.
  */
 function connectionSettings(databaseUrl: string, statementMs: number): pg.ClientConfig {
   return {
@@ -74,14 +74,14 @@ function connectionSettings(databaseUrl: string, statementMs: number): pg.Client
 }
 
 /**
- * A pool; connections that break while idle are replaced, and whoever uses one learns it from the query. `isPatient` = its statements may
- * take as long as they need.
+ * A pool; connections that break while idle are replaced, and a caller that uses one learns it from the query. `isPatient` = its statements
+ * may take as long as they need.
  */
 export function openPool(databaseUrl: string, isPatient: boolean): pg.Pool {
   const settings = connectionSettings(databaseUrl, isPatient ? 0 : STATEMENT_TIMEOUT_MS);
   const pool = new pg.Pool({ ...settings, max: POOL_SIZE, idleTimeoutMillis: IDLE_MS });
   pool.on("error", () => undefined);
-  // One that breaks while it is used tells its query; it also emits an error, which would end the process if nobody listened.
+  // One that breaks while it is used tells its query; it also emits an error, which would end the process if it had no listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }

@@ -1,4 +1,4 @@
-// Whether a database can be written to at this moment (requirements G04). Whoever asks is answered soon, whatever the database does.
+// Whether a database can be written to at this moment (requirements G04). The caller is answered soon, whatever the database does.
 import type { Kysely } from "kysely";
 import type { Tables } from "./tables.ts";
 

@@ -114,7 +114,7 @@ export interface RedemptionFilter extends Made {
   readonly keyword?: string | undefined;
   /** 0 = any. */
   readonly status?: number | undefined;
-  /** Who redeemed them; 0 = whoever. */
+  /** Who redeemed them; 0 = any user, or none. */
   readonly usedUserId?: number | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface LoginProvidersTable {
   deleted_at: Generated<number>;
 }
 
-/** Who somebody is at a provider: (provider, subject) and nothing else identifies (requirements I42). */
+/** Who a user is at a provider: (provider, subject) and nothing else identifies (requirements I42). */
 export interface IdentitiesTable {
   id: Generated<number>;
   provider_id: number;
@@ -42,7 +42,7 @@ export interface IdentitiesTable {
 export interface InvitationsTable {
   id: Generated<number>;
   code_hash: string;
-  /** The address that whoever comes must prove; "" = none. */
+  /** The address that the invited person must prove; "" = none. */
   email: string;
   /** Of the new account. */
   group: string;
@@ -58,7 +58,7 @@ export interface InvitationsTable {
   revoked_at: number;
 }
 
-/** Whoever proves an address of this domain joins (requirements I65). */
+/** A user who proves an address of this domain joins (requirements I65). */
 export interface MailDomainsTable {
   id: Generated<number>;
   /** In ASCII and lower case; unique. */

@@ -171,7 +171,7 @@ export async function removeIdentity(
 
 /**
  * Ends sessions that began at a provider: all of a user there, those of one session of his there, or, where the provider names no user,
- * whoever's session it is. A session whose name the provider never told ends with its user's. Returns whose they were.
+ * of whichever user that session is. A session whose name the provider never told ends with its user's. Returns whose they were.
  */
 export async function endSessionsOf(
   tx: Db,

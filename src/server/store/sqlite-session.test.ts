@@ -88,7 +88,7 @@ test("a full disk is told as one, and the next write works when there is space",
   session.query("INSERT INTO t (text) VALUES (?)", [`${big}again`]);
 });
 
-test("a lock of somebody else on the file is waited for, then told", { timeout: 15_000 }, () => {
+test("a lock of another connection on the file is waited for, then told", { timeout: 15_000 }, () => {
   const other = new DatabaseSync(join(dir, "tollgate.db"));
   other.exec("BEGIN IMMEDIATE");
   session.query("PRAGMA busy_timeout = 100", []);
@@ -100,7 +100,7 @@ test("a lock of somebody else on the file is waited for, then told", { timeout: 
   session.query("INSERT INTO t (text) VALUES ('a')", []);
 });
 
-test("once a lock was waited for in vain nobody waits for it again at length, until somebody gets it", async () => {
+test("once a lock was waited for in vain no caller waits for it again at length, until one gets it", async () => {
   const module =
     "data:text/javascript,export function run(db) { db.exec('UPDATE t SET text = 1'); } export function flush() {}";
   await session.load(module);

@@ -1,4 +1,4 @@
-// Long reads of SQLite have a thread to themselves, and hold up nobody (requirements D04).
+// Long reads of SQLite have a thread to themselves, and hold up no other statement (requirements D04).
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { createTestDatabase } from "#test/worlds/stores.ts";
@@ -9,7 +9,7 @@ const LONG = sql<{
 }>`WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 2000000)
   SELECT count(*) AS n FROM counted`;
 
-test("what reads for long holds up nobody else, sees everything, and may come again", async () => {
+test("what reads for long holds up no other statement, sees everything, and may come again", async () => {
   const database = await createTestDatabase("sqlite");
   const { db, patient, flushBeforeUse, close } = await openSqlite(database);
   const ended: string[] = [];

@@ -1,5 +1,5 @@
-// A reader that is there only while somebody needs it: for statements that read whole tables, which nothing can interrupt and nobody
-// else is to wait behind (requirements D04). Has no memory between its visits.
+// A reader that is there only while a caller needs it: for statements that read whole tables, which nothing can interrupt and no other
+// statement is to wait behind (requirements D04). Has no memory between its visits.
 import type { QueryAnswer, SqlValue } from "./sqlite-messages.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 

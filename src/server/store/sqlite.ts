@@ -32,7 +32,7 @@ export interface SqliteFiles {
   readonly deferred: DeferredFlush;
   /** The file existed before: what is in it is worth a copy before a migration. */
   readonly existed: boolean;
-  /** Until the schema is the newest nobody else waits: a transaction takes as long as a large table needs. */
+  /** Until the schema is the newest no other caller waits: a transaction takes as long as a large table needs. */
   isMigrating: boolean;
   readonly file: string;
 }
@@ -84,7 +84,7 @@ export function createSqliteKysely(files: SqliteFiles): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-/** Kysely takes SQLite for one connection and would let nobody read while a transaction is open. */
+/** Kysely takes SQLite for one connection and would let no caller read while a transaction is open. */
 class WorkerAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;

@@ -31,7 +31,7 @@ export function updateStaffSet(tx: Db, id: number, set: Content, now: number): P
   return changesOne(update.where("id", "=", id).where("is_built_in", "=", 0));
 }
 
-/** Removes a set that did not come with the program and that nobody has. Returns whether there was one. */
+/** Removes a set that did not come with the program and that no administrator has. Returns whether there was one. */
 export async function removeStaffSet(tx: Db, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom("staff_sets")

@@ -1,5 +1,5 @@
 // Closed months of accounts, and the sums over entries of the ledger that they are made of. Every statement reads a part of one account's
-// entries along ledger_user, so that an account of millions is read in pieces and nobody waits for it.
+// entries along ledger_user, so that an account of millions is read in pieces and no other statement waits for it.
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type Db, sumInt } from "./db.ts";
 import type { StatementsTable } from "./tables-statements.ts";
@@ -44,7 +44,7 @@ export function findNewestStatement(db: Db, userId: number): Promise<StatementRo
     .executeTakeFirst();
 }
 
-/** Keeps a month once: whoever closes it at the same time has found the same. */
+/** Keeps a month once: a call that closes it at the same time has found the same. */
 export async function insertStatement(db: Db, row: NewStatement): Promise<void> {
   await db
     .insertInto("statements")

@@ -14,7 +14,7 @@ export interface InvoicesTable {
   number: string;
   link: string;
   note: string;
-  /** Who decided; 0 = nobody yet, or its user. */
+  /** The administrator who decided; 0 = none yet, or its user cancelled it. */
   actor_id: number;
   created_at: number;
   decided_at: number;

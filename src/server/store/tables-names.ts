@@ -7,7 +7,7 @@ export interface UserNamesTable {
   user_id: number;
 }
 
-/** What proved who somebody was that a registration brought gifts to; stays when the account is deleted (requirements M25). */
+/** What proved who a person was that a registration brought gifts to; stays when the account is deleted (requirements M25). */
 export interface WelcomedTable {
   /** Keyed hash of a mailbox, a GitHub id or a WeChat id. */
   identity_hash: string;

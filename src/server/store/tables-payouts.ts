@@ -14,7 +14,7 @@ export interface PayoutsTable {
   name_sealed: string;
   state: PayoutState;
   note: string;
-  /** Who paid or refused it; 0 = nobody yet, or its user. */
+  /** The administrator who paid or refused it; 0 = none yet, or its user took it back. */
   actor_id: number;
   created_at: number;
   decided_at: number;

@@ -50,7 +50,7 @@ export interface UsersTable {
   debt_quota: Generated<number>;
   /** Commission that a refund took back and that was no longer there, in millionths of a yuan; later commission pays it first. */
   commission_debt_micro: Generated<number>;
-  /** 1 = nobody: the wallet of a team, which the ledger books on like on any account (requirements O01). */
+  /** 1 = no person: the wallet of a team, which the ledger books on like on any account (requirements O01). */
   is_wallet: Generated<number>;
   /** An administrator's set of permissions; 0 = none. */
   staff_set_id: Generated<number>;
@@ -268,7 +268,7 @@ export interface RedemptionsTable {
   created_time: number;
   /** Seconds; 0 = not redeemed. */
   redeemed_time: Generated<number>;
-  /** Who redeemed it, with an entry in the ledger; 0 = nobody, or the code was imported as used. */
+  /** Who redeemed it, with an entry in the ledger; 0 = no user, or the code was imported as used. */
   used_user_id: Generated<number>;
   /** Same for all codes made by one call that carried an idempotency key; "" = none. */
   batch: Generated<string>;
@@ -334,7 +334,7 @@ export interface OpeningsTable {
 /** What a registration still has to bring; amounts in quota units. */
 export interface SignupsTable {
   user_id: number;
-  /** 0 = nobody. */
+  /** 0 = no inviter. */
   inviter_id: number;
   for_new_user: number;
   for_invitee: number;

@@ -1,4 +1,4 @@
-// Invitations to teams: links that make whoever opens them a member. Rows only; codes are hashes here.
+// Invitations to teams: links that make a user who opens them a member. Rows only; codes are hashes here.
 import type { Insertable, Selectable } from "kysely";
 import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";

@@ -8,7 +8,7 @@ export interface TeamsTable {
   name: string;
   /** The row of `users` that is its account in the ledger; its group and status are the team's. */
   wallet_id: number;
-  /** Whom the owner has offered the team; 0 = nobody. */
+  /** The member to whom the owner has offered the team; 0 = none. */
   heir_id: number;
   created_at: number;
   /** Seconds; 0 = it is open. */

@@ -56,7 +56,7 @@ export function listMemberships(db: Db, userId: number) {
   return memberships(db, userId).orderBy("teams.id").execute();
 }
 
-/** Keeps a team as it is until the transaction ends: whoever changes its members meanwhile waits. Returns whether it is open. */
+/** Keeps a team as it is until the transaction ends: a call that changes its members meanwhile waits. Returns whether it is open. */
 export async function holdTeam(tx: Db, id: number): Promise<boolean> {
   const query = tx.selectFrom("teams").select("id").where("id", "=", id).where("closed_at", "=", 0);
   // On SQLite the transaction itself has the only writer.
@@ -94,7 +94,7 @@ export async function insertTeam(
     .values({ name, wallet_id: wallet.id, heir_id: 0, created_at: now, closed_at: 0 })
     .returning("id")
     .executeTakeFirstOrThrow();
-  // No user name has a `#`: nobody is mistaken for a team in the logs of administrators.
+  // No user name has a `#`: no user is mistaken for a team in the logs of administrators.
   await tx
     .updateTable("users")
     .set({ username: `团队#${id}` })

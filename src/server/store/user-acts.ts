@@ -14,7 +14,7 @@ import { leaveTeams } from "./teams.ts";
 import { removeTokensOfUser } from "./tokens.ts";
 import { type UserChange, withMailbox } from "./users.ts";
 
-/** A user as somebody saw it when deciding. */
+/** A user as the caller saw it when deciding. */
 export interface Seen {
   readonly id: number;
   readonly role: number;
@@ -30,7 +30,7 @@ export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Pr
   return isAsSeen;
 }
 
-/** Key of the advisory lock below; any constant nobody else uses. */
+/** Key of the advisory lock below; any constant that no other lock has. */
 const SUPERS_LOCK = 7_260_551_205;
 
 /**

@@ -94,7 +94,7 @@ export function findUserByName(db: Db, username: string): Promise<UserRow | unde
 }
 
 /**
- * The one whose e-mail address it is, else the one whose name: nobody can take the place of an address by a name like it. A name is
+ * The one whose e-mail address it is, else the one whose name: no user can take the place of an address by a name like it. A name is
  * found as it is written, since old ones may differ in case or form only, else in the form that new names are kept in.
  */
 export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<UserRow | undefined> {
@@ -107,7 +107,7 @@ export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<User
   );
 }
 
-/** What proves who somebody is besides a password; each belongs to one account (requirements A19). */
+/** What proves who a user is besides a password; each belongs to one account (requirements A19). */
 export type Identity = "email" | "github_id" | "wechat_id";
 
 /** What stands in `github_id` of an imported account whose source knew only the login name; never mistaken for an id. */
@@ -131,7 +131,7 @@ export async function findLanguageOf(db: Db, email: string): Promise<Language | 
   return data;
 }
 
-/** The one who has an address, or another address of the same mailbox; "" is nobody's. */
+/** The one who has an address, or another address of the same mailbox; "" is no user's. */
 export async function findUserByMailbox(db: Db, email: string): Promise<UserRow | undefined> {
   const inMailbox = reading(db).where("mailbox", "=", mailboxOf(email)).where("mailbox", "<>", "");
   const holder = await inMailbox.executeTakeFirst();
@@ -171,7 +171,7 @@ export async function hasExternalLogin(
   return row !== undefined;
 }
 
-/** Columns of a user with the values that somebody saw in them when deciding. */
+/** Columns of a user with the values that the caller saw in them when deciding. */
 export type SeenColumns = Partial<
   Pick<
     Selectable<UsersTable>,
@@ -180,7 +180,7 @@ export type SeenColumns = Partial<
 >;
 
 /**
- * Whether a user still is as somebody saw it, and until the transaction `tx` ends it stays so: a change waits, or was made
+ * Whether a user still is as the caller saw it, and until the transaction `tx` ends it stays so: a change waits, or was made
  * before and is seen here.
  */
 export async function holdUser(tx: Db, id: number, seen: SeenColumns): Promise<boolean> {

@@ -49,7 +49,7 @@ test("takes no lock of SQLite's away, while it is open or when it is closed", ()
   database.close();
 });
 
-test("is in nobody's way when the log is emptied, and when it goes", () => {
+test("does not hinder SQLite when the log is emptied, and when it goes", () => {
   const database = open();
   const file = new WalFile(join(dir, "a.db"));
   database.exec("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (1)");
@@ -96,7 +96,7 @@ test("an error of the disk's is a fault with its cause", async () => {
   writer.close();
 });
 
-test("what a process left in the log is in the file before the next one writes, unless somebody reads it", () => {
+test("what a process left in the log is in the file before the next one writes, unless another connection reads it", () => {
   const left = () => {
     const last = open();
     last.exec("INSERT INTO t VALUES (1)");

@@ -16,7 +16,7 @@ export class WalFile {
   }
 
   /**
-   * Takes all that was committed to the disk. Throws: SyncFault. What it means then that a later try succeeds nobody knows: systems
+   * Takes all that was committed to the disk. Throws: SyncFault. What it means then that a later try succeeds is not known: systems
    * forget what they could not write.
    */
   sync(): void {

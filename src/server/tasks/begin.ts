@@ -5,7 +5,7 @@ import type { TaskTools } from "./channel.ts";
 import { bookTask, failTask } from "./end.ts";
 import type { TaskFacts } from "./facts.ts";
 
-/** When nobody knows whether the upstream has it, it is given up after this. */
+/** When it is not known whether the upstream has it, it is given up after this. */
 const SUBMIT_SEC = 300;
 
 type Submitted = Pick<TaskRow, "task_id" | "request_id" | "kind" | "wire" | "model">;

@@ -1,5 +1,4 @@
-// Cancelling a task: its upstream is asked first, since what goes on there costs the operator. Whoever answers for the channel may end it
-// without that.
+// Cancelling a task: its upstream is asked first, since what goes on there costs the operator. An administrator may end it without that.
 import type { VideoWireName } from "#contract/video.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
 import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";

@@ -1,5 +1,5 @@
-// How a task ends: what becomes of its money is decided once, in its row, and then booked. Whoever finds it decided and not booked books
-// it, again if need be: the ledger takes each request id once (requirements C52).
+// How a task ends: what becomes of its money is decided once, in its row, and then booked. A call that finds it decided and not booked
+// books it, again if need be: the ledger takes each request id once (requirements C52).
 import { changeOpenTask, markTaskBooked, type TaskRow } from "#server/store/tasks.ts";
 import { bookBatch } from "./batch/book.ts";
 import type { TaskTools } from "./channel.ts";

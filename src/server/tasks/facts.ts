@@ -45,7 +45,7 @@ const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1_024;
 /** Wider frames, more of them, and sound: a report of more than this many times the usual is not believed. */
 const MOST_TIMES = 4;
-/** Of a size that nobody named: the dearest that is usual. */
+/** Of a size that the client did not name: the dearest that is usual. */
 const USUAL: Pick<VideoSize, "width" | "height"> = { width: 1_920, height: 1_080 };
 const WIDE = 16 / 9;
 

@@ -31,7 +31,7 @@ export interface Keeper {
   onClosed(connection: Connection): void;
   /** Asks for a check of its deadline in this many ms. */
   lookSoon(connection: Connection, ms: number): void;
-  /** Bytes came that nobody asked for: earlier answers of this connection may have been told to the wrong callers. */
+  /** Bytes came that no call asked for: earlier answers of this connection may have been told to the wrong callers. */
   onDesync(connection: Connection): void;
   /** Such bytes may be beginning, or (`false`) turned out to be none. */
   onSuspicion(connection: Connection, isSuspect: boolean): void;

@@ -213,7 +213,7 @@ export function mayBeTimeout(text: string): boolean {
     : [TIMEOUT_HEAD, TIMEOUT_HEAD_10].some((head) => text.startsWith(head));
 }
 
-/** An event stream that nobody asked for: likely another caller's answer. */
+/** An event stream for a call that asked for JSON: likely another caller's answer. */
 export function isOfWrongKind({ headers }: EgressRequest, { "content-type": kind }: ReplyHeaders): boolean {
   if (typeof kind !== "string" || !/^text\/event-stream\b/i.test(kind)) return false;
   const accepted =

@@ -13,7 +13,7 @@ const LOOK_MS = 500;
 const SOON_MS = 2_000;
 /** After its last byte a connection rests: an answer too many most often follows at once. */
 const REST_MS = 20;
-/** Caps end a shift that nobody noticed, and let changes of DNS through. */
+/** Caps end a shift that no check noticed, and let changes of DNS through. */
 const MOST_USES = 1_000;
 const MOST_AGE_MS = 600_000;
 /** Both vary by this share, so that connections which began together do not end together. */
@@ -246,7 +246,7 @@ export class ConnectionPool implements Keeper {
 }
 
 const MINUTE_MS = 60_000;
-/** How long an upstream that sent what nobody asked for gets a connection for each call; twice as long each time. */
+/** How long an upstream that sent what no call asked for gets a connection for each call; twice as long each time. */
 const FIRST_STOP_MS = 10 * MINUTE_MS;
 const LONGEST_STOP_MS = 24 * 60 * MINUTE_MS;
 

@@ -93,7 +93,7 @@ describe("an answer too many", () => {
     [5, 0, 1],
     [50, 20, 20],
     [300, 20, 20],
-  ])("that is %i ms late reaches hardly anybody, then nobody", async (lateMs, pauseMs, most) => {
+  ])("that is %i ms late reaches hardly any caller, then none", async (lateMs, pauseMs, most) => {
     const server = await serve(poisoned(lateMs));
     const egress = egressFor();
     const load = { calls: 400, atOnce: 8, pauseMs };
@@ -283,7 +283,7 @@ describe("a connection is used up", () => {
     ["the answer says 408", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n", "application/json"],
     ["the answer says 421", "HTTP/1.1 421 Misdirected\r\ncontent-length: 0\r\n\r\n", "application/json"],
     [
-      "a stream comes that nobody asked for",
+      "a stream comes that the call did not ask for",
       answerOf("x", "content-type: text/event-stream\r\n"),
       "application/json",
     ],

@@ -197,7 +197,7 @@ describe("a SOCKS5 handshake", () => {
     expect(dialogue(login, [LOGIN, answer]).end).toBe(verdict);
   });
 
-  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 255])("reply %s blames nobody else", (code) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 255])("reply %s blames the proxy or its target alone", (code) => {
     const verdict = code >= 3 && code <= 6 ? "proxy_target" : "proxy_refused";
     const reply = `05${code.toString(16).padStart(2, "0")}`;
     expect(dialogue(undefined, [NONE, reply]).end).toBe(verdict);

@@ -36,7 +36,7 @@ export function failed(code: Parameters<typeof proxyFailure>[0], detail: string)
   return { kind: "failed", fault: proxyFailure(code, detail) };
 }
 
-/** Bytes of the tunnel that nobody asked for: they could become an answer before the question (requirements C04). */
+/** Bytes of the tunnel that came before a request was sent: they could become an answer before the question (requirements C04). */
 export function earlyBytes(): Step {
   return failed("proxy_protocol", "bytes behind the proxy's answer");
 }

@@ -75,7 +75,7 @@ export class ProxyHealth {
 
   /**
    * A proxy that cannot reach one destination may be well. It is the channel's failure when another way to the same origin failed within a
-   * minute, and the proxy's when another origin failed behind it; else it counts against nobody, and is told as the proxy's.
+   * minute, and the proxy's when another origin failed behind it; else it counts against neither, and is told as the proxy's.
    */
   #judge(name: string, origin: string, fault: EgressFault): ["proxy" | "channel" | "nobody", EgressFault] {
     if (fault.isProxy !== true) return ["nobody", fault];

@@ -12,7 +12,7 @@ export interface ModelUse {
 }
 
 export interface DraftInput {
-  /** Models that have a price or a channel: others of the list concern nobody here. */
+  /** Models that have a price or a channel: no call here asks for others of the list. */
   readonly models: Iterable<string>;
   readonly list: PriceList;
   priceOf(model: string): ModelPrice | undefined;

@@ -51,7 +51,7 @@ function elsewhere(): DatabaseSync {
   return new DatabaseSync(join(database.options.dataDir, "tollgate.db"), { timeout: 5_000 });
 }
 
-test("whoever reads after a call was answered sees it, whatever transactions begin and end meanwhile", async () => {
+test("a query after a call was answered sees it, whatever transactions begin and end meanwhile", async () => {
   let isOver = false;
   const busy = Array.from({ length: 3 }, async () => {
     while (!isOver) {

@@ -1,5 +1,5 @@
-// A disk that loses everything after its last sync: whoever was told of a settlement before the power was cut finds it there (requirements
-// M11, F04).
+// A disk that loses everything after its last sync: a settlement that a caller was told of before the power was cut is found there
+// (requirements M11, F04).
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";

@@ -114,7 +114,7 @@ export class RowCache {
     this.#books = {
       users: new Map(),
       tokens: new Map(),
-      // Every open one. Nobody but this program writes them, so that they need not be looked up.
+      // Every open one. Only this program writes them, so that they need not be looked up.
       reservations: new Map(),
       booked: new Map(),
       commissions: new Map(),

@@ -75,7 +75,7 @@ test("a disk that does not take a group is no answer to it", () => {
 const level = () => database.prepare("PRAGMA synchronous").get()?.["synchronous"];
 const groupOf = (...operations: Operation[]) => groupOn(database, { operations, nowSec: 1, node: "n" });
 
-test("transactions of groups leave the disk to later, those of anybody else do not", () => {
+test("transactions of groups leave the disk to later, all others do not", () => {
   const levels: unknown[] = [];
   database.function("level", () => {
     levels.push(level());

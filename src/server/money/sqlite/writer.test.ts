@@ -168,7 +168,7 @@ test("an id that was given back may be set aside again", () => {
   });
 });
 
-test("the id of an open call is nobody else's", () => {
+test("the id of an open call is no other operation's", () => {
   group(reserve("a", 20n));
   expect(group(grant("a"))).toMatchObject([{ kind: "failed", reason: "a is the id of a call that is open" }]);
   group(settle("a", 15n));
@@ -196,14 +196,14 @@ test("statistics that no number holds exactly stay at the largest, and hold up n
     });
 });
 
-test("nothing runs in somebody else's transaction, nor ends it", () => {
+test("no group runs in a transaction that it did not begin, nor ends it", () => {
   database.exec("BEGIN");
   expect(() => group(settle("a", 1n))).toThrow("a transaction of its own");
   expect(database.isTransaction).toBe(true);
   database.exec("COMMIT");
 });
 
-test("whoever dies at any moment loses nothing that was answered", () => {
+test("a process that dies at any moment loses nothing that was answered", () => {
   const steps: Operation[][] = [
     [reserve("a", 20n), reserve("b", 20n)],
     [{ kind: "extend", requestId: "b", userId: 1, tokenId: 2, target: 25n }, settle("a", 15n)],

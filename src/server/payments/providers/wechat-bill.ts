@@ -82,7 +82,7 @@ export async function listWeChat(instance: Instance, span: Span, deps: ProviderD
   if (answer.kind !== "ok") return { kind: "unclear", problem: wechatProblem(answer) };
   const address = textOf(answer.body["download_url"]);
   if (!URL.canParse(address)) return { kind: "unclear", problem: "no address" };
-  // On our own way to WeChat Pay, whatever host it names: nobody else is to see the header.
+  // On our own way to WeChat Pay, whatever host it names: no other host is to see the header.
   const file = new URL(address);
   const where = file.pathname + file.search;
   const authorization = wechatAuthorization(instance, {

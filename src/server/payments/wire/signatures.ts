@@ -15,7 +15,7 @@ export function signEpayV1(params: Iterable<readonly [string, string]>, key: str
 }
 
 export function verifiesEpayV1(params: Params, key: string): boolean {
-  // An empty key would accept what anybody can compute (requirements Y07).
+  // An empty key would accept what any caller can compute (requirements Y07).
   return key !== "" && sameSignature(params.get("sign") ?? "", signEpayV1(params, key));
 }
 

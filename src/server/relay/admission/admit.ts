@@ -146,7 +146,7 @@ export function createAuthenticator(services: AuthenticatorServices): Authentica
   const unknownKeys = createLocalLimit(LIMITS.unknownKey, clock);
   const reads = new SharedReads<Entry | RelayFault | undefined>(known.changes);
 
-  /** What the rows say of an offer; undefined = the key is nobody's. Remembered, unless something changed meanwhile. */
+  /** What the rows say of an offer; undefined = no token has this key. Remembered, unless something changed meanwhile. */
   async function read(offer: string): Promise<Entry | RelayFault | undefined> {
     const { key, pin } = parseCredential(offer);
     const seenChanges = known.changes();
@@ -249,7 +249,7 @@ interface Found {
   readonly old: OldKey | undefined;
 }
 
-/** Whose key it is, also in the overlap after a rotation (requirements K12); undefined = nobody's that may be told. */
+/** Whose key it is, also in the overlap after a rotation (requirements K12); undefined = no token that may be told of has it. */
 async function ownerOf(
   { db, secrets, clock }: Omit<AuthenticatorServices, "coord">,
   key: string,
@@ -293,7 +293,7 @@ function judge(row: TokenWithOwner, nowSec: number): RelayFault | undefined {
   if (row.unlimited_quota === 0 && row.remain_quota <= 0) return localErrors.keyExhausted();
   if (row.user_status !== UserStatus.enabled) return localErrors.userDisabled();
   if (row.wallet_id === 0) return undefined;
-  // Whoever made the token has left meanwhile (requirements O08).
+  // The member who holds the token has left meanwhile (requirements O08).
   if (row.seat_id === null) return localErrors.notInTeam();
   return row.wallet_status === UserStatus.enabled ? undefined : localErrors.teamDisabled();
 }

@@ -36,7 +36,7 @@ export async function answerBatchCall(call: Call): Promise<void> {
   const { services, req, response, asked, route } = call;
   if (route.verb === "create") return create(call);
   try {
-    // Whoever has used up his key may still fetch what he paid for.
+    // A caller who has used up his key may still fetch what he paid for.
     const address = addressOf(req, services.ctx.config.trustedProxies);
     const caller = await services.authenticator.identify(offersOf(req, asked.key), address);
     response.language = caller.language;

@@ -33,7 +33,7 @@ export async function sendFile(
       if (!response.write(bytes)) await Promise.race([drained(response), over.promise]);
     response.closeStream(new Uint8Array());
   } catch (error) {
-    // What has begun is cut, so that nobody takes it for complete.
+    // What has begun is cut, so that the client does not take it for complete.
     if (!(error instanceof BrokenFile) && !response.gone.isCancelled) throw error;
     response.hangUp();
   }

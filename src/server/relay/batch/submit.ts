@@ -211,7 +211,7 @@ async function reserveParts(
     part,
     request_id: `${state.requestId}-${part + 1}`,
   }));
-  // First: whoever finds the batch knows what may be set aside for it.
+  // First: a process that finds the batch knows what may be set aside for it.
   await insertBatchParts(ctx.db, rows);
   for (const [at, part] of parts.entries()) {
     const { model } = part;
@@ -222,7 +222,7 @@ async function reserveParts(
   }
 }
 
-/** A lack of quota, whoever's, has the status that says so (requirements C59); calls have the family's own. */
+/** A lack of quota, the payer's or the key's, has the status that says so (requirements C59); calls have the family's own. */
 const LACKS: ReadonlySet<unknown> = new Set([
   "insufficient_user_quota",
   "pre_consume_token_quota_failed",

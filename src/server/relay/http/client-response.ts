@@ -33,7 +33,7 @@ export class ClientResponse {
   cutBy: RelayFault | undefined;
   /** The error format of the client. */
   errorFormat: ErrorFormat = errorFormats.openai;
-  /** What the person reads whose call it is, zh or en; "" = nobody chose, and the client's headers say. */
+  /** What the person reads whose call it is, zh or en; "" = he chose none, and the client's headers say. */
   language = "";
   /** The deadline of a call that is no stream; 0 = none. Unit: ms since 1970. */
   deadlineMs = 0;

@@ -5,7 +5,7 @@ import { languageOf } from "#server/locale/language.ts";
 import { say } from "#server/locale/sentences.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** `chosen` = zh or en; "" = nobody chose. */
+/** `chosen` = zh or en; "" = the person chose none. */
 export function toldIn(fault: RelayFault, chosen: string, headers: IncomingHttpHeaders): RelayFault {
   const language = Language.safeParse(chosen).data ?? languageOf((name) => headers[name]?.toString());
   const publicMessage = say(fault.publicMessage, language);

@@ -1,4 +1,4 @@
-// What a client is told by a limit that somebody set for a token, a user, a group or a model: in the codes, statuses and headers upon which
+// What a client is told by a limit that is set for a token, a user, a group or a model: in the codes, statuses and headers upon which
 // official SDKs and coding agents do the right thing (vendors/limit-refusals).
 import type { LimitKind, LimitSubject, LimitWindow } from "#contract/limit-words.ts";
 import type { LimitRow } from "#server/store/limits.ts";

@@ -146,7 +146,7 @@ export const localErrors = {
   fileUnknown: (id: string) =>
     localFault(404, "file_not_found", `文件 ${id.slice(0, 80)} 不存在`, { type: "invalid_request_error" }),
   fileGone: () => localFault(410, "file_gone", "文件已过期，或已被上游删除"),
-  /** The channel, or its key, is no more: nobody else has the file. */
+  /** The channel, or its key, is no more: no other channel has the file. */
   fileLost: (id: string) =>
     localFault(
       410,

@@ -7,7 +7,7 @@ import { LocalError, localErrors } from "./local-errors.ts";
 /** A client that is waited for must send this much in this time (requirements R02). */
 const LEAST_BYTES = 16 * 1024;
 const LOOK_MS = 30_000;
-/** What is left of a body that was refused is thrown away, so that its client reads why; longer nobody waits. */
+/** What is left of a body that was refused is thrown away, so that its client reads why; the gateway waits for it no longer than this. */
 const REST_MS = 60_000;
 
 /** Throws: LocalError 408, 400 when the client breaks off, or as the process ends; `tooLarge` when there is more than that. */

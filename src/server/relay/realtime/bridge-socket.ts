@@ -101,7 +101,7 @@ export class BridgeSocket {
     this.#end(localErrors.overloaded());
   }
 
-  /** What has arrived is a message now, or nobody's. */
+  /** What has arrived is a message now, or no longer wanted. */
   #settle(): void {
     this.#parts.memory.give(this.#arriving);
     this.#arriving = 0;
@@ -188,7 +188,7 @@ export class BridgeSocket {
           if (client.isPaused && client.bufferedAmount < HIGH_WATER_BYTES) client.resume();
           done();
         });
-        // Refusals wait for nobody: whoever does not read them is not read.
+        // Refusals do not wait for the client: while it does not read them, it is not read.
         if (client.bufferedAmount >= HIGH_WATER_BYTES) client.pause();
       },
       hangUp: () => client.terminate(),

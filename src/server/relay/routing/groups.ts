@@ -25,8 +25,8 @@ export interface InGroup<Done> {
 }
 
 /**
- * Serves a call in the first of its groups that can. A group that refuses it before calling anybody (it is too dear, its limits are
- * reached) is passed over too, but for the first, which is what the caller asked for. Throws: LocalError with what says most.
+ * Serves a call in the first of its groups that can. A group that refuses it before calling an upstream (it is too dear, its limits
+ * are reached) is passed over too, but for the first, which is what the caller asked for. Throws: LocalError with what says most.
  */
 export async function inEachGroup<Done>(
   progress: Pick<Progress, "attempts">,

@@ -1,7 +1,7 @@
 // Which keys of several a request has tried, and whether another key of the same channel comes before another channel (requirements C26).
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 
-/** Nobody has been tried. */
+/** No key has been tried. */
 const NONE: ReadonlySet<number> = new Set();
 /** So many further keys of a channel are tried before another channel is. */
 const MORE_KEYS = 2;

@@ -123,7 +123,7 @@ export interface Made<Done> extends Begun {
 
 /** A group's name that stands in a kept decision as it is. */
 const PLAIN_NAME = /^[\w-]+$/;
-/** Nobody has been tried. */
+/** No channel has been tried. */
 const NONE: ReadonlySet<number> = new Set();
 /** How often the first of a queue looks again: calls that other nodes end are not seen. */
 const LOOK_MS = 250;
@@ -230,7 +230,7 @@ export class NextChannel {
     }
   }
 
-  /** A place behind the calls that wait, if any do: whoever comes later does not overtake. */
+  /** A place behind the calls that wait, if any do: a call that comes later does not overtake. */
   #behind(name: string): Ticket | undefined {
     const { queues } = this.#tools;
     return queues.count > 0 && queues.hasWaiting(name) ? queues.join(name) : undefined;

@@ -1,4 +1,4 @@
-// Calls that wait for a channel (requirements C40): first come, first served, at most 64, and whoever leaves gives the place up.
+// Calls that wait for a channel (requirements C40): first come, first served, at most 64, and a call that leaves gives its place up.
 import { expect, test } from "vitest";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { Queues, type Ticket } from "./queues.ts";

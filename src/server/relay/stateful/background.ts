@@ -1,5 +1,5 @@
-// Responses in the background: a task like a video. Reserved when it is submitted, finished by whoever finds it done (the job, or its client's
-// look), booked once by the usage that the upstream reports; also after this process is gone (requirements C62).
+// Responses in the background: a task like a video. Reserved when it is submitted, finished by the first to find it done (the job, or its
+// client's look), booked once by the usage that the upstream reports; also after this process is gone (requirements C62).
 import { keepsResponses } from "#contract/provider.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
@@ -34,7 +34,7 @@ import { textAt } from "#server/upstream/video/wire.ts";
 import { bookHeard, Heard } from "./follow.ts";
 import { type Kept, keepResponse } from "./keep.ts";
 
-/** OpenAI ends a response in the background after an hour or more; nobody waits for longer than a day. */
+/** OpenAI ends a response in the background after an hour or more; the gateway waits no longer than a day. */
 const TASK_SEC = 86_400;
 
 interface Asked {
@@ -163,7 +163,7 @@ async function submit(
   return { reply: events ?? wholeOf(body), done };
 }
 
-/** Notes what it is called where it is made, so that whoever looks finds it. */
+/** Notes what it is called where it is made, so that the job and its client find it. */
 async function noteAccepted(
   { ctx }: Services,
   { caller, incoming, row }: Ready,

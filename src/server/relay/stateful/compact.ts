@@ -36,7 +36,7 @@ export async function keepCompaction(ctx: Services["ctx"], made: Made, body: unk
 /** A client sends the last of them back; each more costs a query. */
 const MOST_LOOKED_UP = 8;
 
-/** A call with such items to whoever made the last of them, without those that it cannot read; items of nobody we know pass. */
+/** A call with such items to the channel that made the last of them, without those that it cannot read; items of an unknown maker pass. */
 export async function directCompacted(services: Services, directed: Directed): Promise<Directed> {
   const { caller, incoming } = directed;
   const { bytes, object } = incoming.body;

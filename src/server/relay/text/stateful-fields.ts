@@ -38,7 +38,7 @@ export function stateAsked(read: (name: string) => unknown, isCompact: boolean):
   if (typeof previous !== "string") throw new LocalError(localErrors.fieldInvalid("previous_response_id"));
   if (typeof store !== "boolean") throw new LocalError(localErrors.fieldInvalid("store"));
   if (typeof isBackground !== "boolean") throw new LocalError(localErrors.fieldInvalid("background"));
-  // What nobody keeps cannot be asked for later.
+  // What the upstream does not keep cannot be asked for later.
   if (isBackground && !store) throw new LocalError(localErrors.fieldInvalid("store"));
   if (isBackground && isCompact) throw new LocalError(localErrors.fieldInvalid("background"));
   return { previous, isBackground, isStored: store, isCompact };

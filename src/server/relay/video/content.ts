@@ -190,7 +190,7 @@ class Piping {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#flow?.abort();
-    // What has begun is cut, so that nobody takes it for complete.
+    // What has begun is cut, so that the client does not take it for complete.
     if (this.#hasBegun) this.#response.hangUp();
     if (fault === undefined || this.#hasBegun) this.#end.resolve(undefined);
     else this.#end.fail(fault);

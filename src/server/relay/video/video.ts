@@ -40,7 +40,7 @@ export async function answerVideo(call: Call): Promise<void> {
   }
 }
 
-/** Whoever has used up his key may still fetch what he paid for. */
+/** A caller who has used up his key may still fetch what he paid for. */
 function callerOf({ services, req, asked }: Call): Promise<Caller> {
   const address = addressOf(req, services.ctx.config.trustedProxies);
   return services.authenticator.identify(offersOf(req, asked.key), address);

@@ -1,4 +1,4 @@
-// Login providers, and who somebody is at one of them (requirements I40, I42).
+// Login providers, and who a user is at one of them (requirements I40, I42).
 import type { Migration } from "./migration.ts";
 
 function statements({ id, int, strict }: Record<"id" | "int" | "strict", string>): string[] {

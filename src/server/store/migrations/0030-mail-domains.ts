@@ -1,4 +1,4 @@
-// Domains of mail that lead into a group and a team, and who put somebody into a team (requirements I46, I65).
+// Domains of mail that lead into a group and a team, and which provider put a member into a team (requirements I46, I65).
 import type { Migration } from "./migration.ts";
 
 function statements({ id, int, strict }: Record<"id" | "int" | "strict", string>): string[] {

@@ -1,5 +1,5 @@
 // Takes in what an upstream says of a batch: how far it is, and when it has ended what its lines come to, decided once in the rows of the
-// batch and of its parts, and then booked. Whoever looks first does it: the job, or the client (requirements C58).
+// batch and of its parts, and then booked. The first to look does it: the job, or the client (requirements C58).
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { randomHex } from "#server/secrets.ts";
 import { decidePart, insertFile, listCountedParts } from "#server/store/batch-files.ts";
@@ -119,7 +119,7 @@ const STATES: ReadonlyMap<string, TaskRow["state"]> = new Map([
   ["failed", "failed"],
 ]);
 
-/** Decides what becomes of the money; its parts and its files are noted with it, all or nothing. undefined = somebody has decided. */
+/** Decides what becomes of the money; its parts and its files are noted with it, all or nothing. undefined = another call has decided. */
 async function decide(
   tools: TaskTools,
   { row, channel, heard, facts }: Ended,

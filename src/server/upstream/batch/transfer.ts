@@ -162,7 +162,7 @@ async function begin(
         isOver = true;
         const broken = new BrokenFile(networkFault(fault));
         head.reject(broken);
-        // Who reads it is told; nobody else needs to know.
+        // Its reader is told; where there is none, the error is dropped.
         bytes.on("error", () => undefined).destroy(broken);
       },
     },

@@ -94,7 +94,7 @@ export interface Call {
   readonly hints?: JsonRecord | undefined;
   /** Letters and digits unique to this request. */
   readonly seed: string;
-  /** undefined = nobody's call, or the channel has no rules. */
+  /** undefined = the gateway's own call, or the channel has no rules. */
   readonly facts?: CallFacts | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Trace;
