@@ -1,5 +1,5 @@
 // Prices of names that only the newer channel types use: Bedrock's and Vertex's ids, Ark's versions, SiliconFlow's free tier. Data only.
-// Source: vendors/prices (Bedrock has Anthropic's list price), 26.16, 26.17. Whatever else these types sell has its maker's price.
+// Source: vendors/prices (Bedrock has Anthropic's list price), requirements W14.1. Whatever else these types sell has its maker's price.
 import { cny, type PriceSheet, usd } from "./price-sheet.ts";
 
 const bedrock: PriceSheet = {

@@ -1,4 +1,4 @@
-// Which of several channels is called (requirements W9.2 [P]), and why not another: the relay chooses by this function, and administrators are
+// Which of several channels is called (requirements W9.2), and why not another: the relay chooses by this function, and administrators are
 // told by it (requirements C47). Pure: no clock, no chance except as arguments.
 import type { LiveChannel } from "./live-channel.ts";
 
@@ -58,7 +58,7 @@ interface Lot {
 
 /**
  * Chooses among candidates: the highest priority that is left; within it by the strategy, and by weight, where all-zero weights mean an
- * even choice and a zero beside positive ones means "only when the others failed" (requirements W9.2 [P]).
+ * even choice and a zero beside positive ones means "only when the others failed" (requirements W9.2).
  */
 export function choose<C extends Choosable>(
   candidates: readonly C[],

@@ -254,7 +254,7 @@ const MOST_COST = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * What to set aside before a call: the prompt and as much output as may come, at least `floorTokens` of prompt
  * (PreConsumedQuota). Never less than the charge of any answer within these bounds to a prompt of text that is not cached for
- * an hour (requirements W10.2 [P]). Unit: quota.
+ * an hour (requirements W10.2). Unit: quota.
  */
 export function estimate(promptTokens: number, maxTokens: number, price: Price, floorTokens: number): bigint {
   const input = whole(promptTokens);
@@ -338,7 +338,7 @@ export function formula(sum: string, { words }: Pick<Price, "words">, charged: b
   return `(${sum})${words.factors}${charged}`;
 }
 
-/** At most six significant digits (requirements W10.7 [P]). */
+/** At most six significant digits (requirements W10.7). */
 export function shown(ratio: string): string {
   return showRational(parseRational(ratio));
 }

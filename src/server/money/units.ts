@@ -13,7 +13,7 @@ export type Counted =
 
 /** A picture of ratio 1 costs as much as so many LLM tokens (requirements W12.1). */
 const TOKENS_PER_IMAGE = 1000n;
-/** LLM tokens in a minute of sound: whisper-1 at ratio 15 is 3,000 quota = $0.006 (requirements W12.3 [P]). */
+/** LLM tokens in a minute of sound: whisper-1 at ratio 15 is 3,000 quota = $0.006 (requirements W12.3). */
 const TOKENS_PER_MINUTE = 200n;
 /** A second of video at ratio 1 costs as much as a picture: $0.002. */
 const TOKENS_PER_VIDEO_SECOND = 1000n;

@@ -20,7 +20,7 @@ import {
 } from "./pricing.ts";
 import { MediaPricing } from "./pricing-media.ts";
 
-/** Output reserved for a call that names no limit (requirements W10.2 [P]); a stream begins with less and asks for more. */
+/** Output reserved for a call that names no limit (requirements W10.2); a stream begins with less and asks for more. */
 const WHOLE_OUTPUT = 4_096;
 const STREAM_OUTPUT = 1_024;
 /** The most a call can reserve for one answer. */

@@ -56,7 +56,7 @@ export const localErrors = {
     retryAfterMs,
   }),
   /**
-   * A lasting state, so no 5xx (requirements W10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the message
+   * A lasting state, so no 5xx (requirements W10.8): SDKs and Codex call again for minutes upon any 5xx, and hide the message
    * meanwhile.
    */
   priceMissing: (model: string) =>

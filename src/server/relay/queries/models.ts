@@ -1,4 +1,4 @@
-// GET /v1/models: the models this caller can use (requirements W8.7 [P]): those of its group's enabled channels, within the token's list.
+// GET /v1/models: the models this caller can use (requirements W8.7): those of its group's enabled channels, within the token's list.
 
 import { MODEL_CREATED_SEC, modelObject } from "#contract/model-object.ts";
 import type { Candidates } from "#server/channels/candidates.ts";

@@ -1,5 +1,5 @@
-// Calls channels until one replies: what a request knows of itself meanwhile, and whether another channel is tried (requirements W9.3
-// [P]). Nothing is retried once a byte of a reply is there.
+// Calls channels until one replies: what a request knows of itself meanwhile, and whether another channel is tried (requirements W9.3).
+// Nothing is retried once a byte of a reply is there.
 import type { Demand, Entry } from "#server/channels/channel-caps.ts";
 import { keptGroups } from "#server/channels/decision.ts";
 import type { Health } from "#server/channels/health.ts";
