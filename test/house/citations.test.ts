@@ -13,7 +13,7 @@ const LIST = new RegExp(
 );
 /** Documents that no reader of the repository has. */
 const ELSEWHERE =
-  /\b(?:reliability|contract|providers|design|spec)(?:\.md)?(?: |\s+(?:\/\/|\*) )(?:§ ?)?[A-Z]?\d+\b(?! ?%)/g;
+  /\b(?:[Rr]eliability|[Cc]ontract|[Pp]roviders|[Dd]esign|[Ss]pec)(?:\.md)?(?: |\s+(?:\/\/|\*) )(?:§ ?)?[A-Z]?\d+\b(?! ?%)/g;
 
 const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 

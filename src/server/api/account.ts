@@ -11,7 +11,7 @@ import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
 const DAY_SEC = 86_400;
-/** Contract 3.3: today and the six days before. */
+/** Today and the six days before (requirements W3.3). */
 const DASHBOARD_DAYS = 7;
 
 export const account: Handlers<{ account: typeof accountApi }>["account"] = {

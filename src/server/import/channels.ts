@@ -1,4 +1,4 @@
-// Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (requirements W7.5, 15.1).
+// Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (requirements W7.5, W15.1).
 import { ChannelStatus } from "#contract/channel.ts";
 import { typeName } from "#contract/foreign-types.ts";
 import { isMapping } from "#contract/wire.ts";

@@ -111,7 +111,7 @@ const usage = (promptTokens: number, completionTokens: number, cachedTokens = 0)
   cachedTokens,
 });
 
-// Providers 26: dollars per million above the bound; a dollar is 500,000 quota.
+// Tiers (requirements T26.20): dollars per million above the bound; a dollar is 500,000 quota.
 test.each([
   ["gpt-5.4", 272_000, 5, 22.5],
   ["gpt-6-astra", 272_000, 20, 75],

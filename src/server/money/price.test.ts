@@ -27,7 +27,7 @@ const usage = (promptTokens: number, completionTokens: number, cachedTokens = 0)
   cachedTokens,
 });
 
-// Contract 21.1 with the ratios it names, and requirements T27.5.
+// As requirements W21.1 and T27.5 say.
 test.each([
   ["gpt-3.5-turbo 1000 + 1000", price("0.25", "3"), usage(1000, 1000), 1000n],
   ["gpt-4 10 + 5", price("15", "2"), usage(10, 5), 300n],
@@ -162,7 +162,7 @@ const rich: PriceRatios = {
   imageCompletionRatio: "4",
 };
 
-// Providers 27.5 and 22.2.
+// As requirements T27.5 says.
 test.each<[string, Usage, bigint]>([
   [
     "claude-sonnet-4-6, read 2000, written 500",

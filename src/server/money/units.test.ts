@@ -16,7 +16,7 @@ const images = (count: number, size = "", quality = ""): Counted => ({
 });
 
 describe("charges by units", () => {
-  // Contract 12.1, 21.1; requirements T27.5.
+  // As requirements W12.1, W21.1 and T27.5 say.
   it.each([
     ["dall-e-3 hd square", price("dall-e-3", "20"), images(1, "1024x1024", "hd"), 40_000n],
     ["dall-e-3 hd tall", price("dall-e-3", "20"), images(1, "1024x1792", "hd"), 60_000n],

@@ -4,7 +4,7 @@ import { responses } from "./responses.ts";
 
 const context = { model: "m", isStream: false };
 
-// Providers 4.7.
+// Old completions, as the hub reads them.
 it.each([{ logprobs: 1 }, { logprobs: 0 }, { echo: true }, { suffix: "s" }, { best_of: 2 }])(
   "a completion with %j is refused on chat-only wires",
   (wish) => {

@@ -1,5 +1,4 @@
-// The history in Anthropic's format: alternating turns of user and assistant, tool results first and together (vendors/claude-request,
-// 17.1.2).
+// The history in Anthropic's format: alternating turns of user and assistant, tool results first and together (vendors/claude-request).
 import { CallIds } from "#server/upstream/hub/plain.ts";
 import {
   argumentsOf,

@@ -173,7 +173,7 @@ const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
 const CREDENTIAL = new Set([401, 402, 403]);
 /**
  * Messages of upstreams about a signature with a wrong time: then this machine's clock is wrong, not the key. Prose may decide this, since
- * it only removes blame. Source: vendors/zhipu (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting"; Google's token
+ * it only removes blame. Source: vendors/zhipu, vendors/spark, vendors/hunyuan; AWS "Signature V4 troubleshooting"; Google's token
  * endpoint.
  */
 const CLOCK_IS_WRONG =

@@ -34,7 +34,7 @@ it.each([
 
 const never = { effort: undefined, budgetTokens: 0, isShown: undefined };
 
-// Providers 18.2.
+// As requirements T18.2 says.
 it.each([
   ["gpt-5", "minimal"],
   ["gpt-5-mini", "minimal"],
