@@ -56,11 +56,15 @@ export function textOf(value: unknown): string {
   return typeof value === "number" && Number.isSafeInteger(value) ? String(value) : "";
 }
 
+/** An object, to be read by name; an empty one for anything else. */
+export function recordOf(value: unknown): Record<string, unknown> {
+  // Any object may be read by name.
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
 /** A member that is an object itself; an empty one for anything else. */
 export function memberOf(value: unknown, name: string): Record<string, unknown> {
-  const inner: unknown =
-    typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-  return typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : {};
+  return recordOf(recordOf(value)[name]);
 }
 
 /** Why an answer says nothing, in a word. */

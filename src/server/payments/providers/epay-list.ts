@@ -3,7 +3,7 @@
 import { minorOf } from "#contract/money.ts";
 import type { Instance, Listed, Payment, Span } from "#server/payments/provider.ts";
 import { beijingSec } from "#server/payments/wire/bill.ts";
-import { memberOf, textOf } from "./call.ts";
+import { recordOf, textOf } from "./call.ts";
 
 /** Rows of a page; sites give no more. */
 export const EPAY_PAGE = 50;
@@ -23,7 +23,7 @@ interface Row {
 
 /** A row as far as it can be read; undefined = it cannot. */
 function rowOf(instance: Instance, value: unknown): Row | undefined {
-  const row = memberOf({ value }, "value");
+  const row = recordOf(value);
   const tradeNo = textOf(row["trade_no"]);
   const addedSec = beijingSec(textOf(row["addtime"]));
   if (tradeNo === "" || addedSec === undefined) return undefined;

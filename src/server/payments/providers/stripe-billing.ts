@@ -13,14 +13,12 @@ import type {
   Subscription,
 } from "#server/payments/provider.ts";
 import { orderTailOf } from "#server/secrets.ts";
-import { memberOf, objectOf, textOf } from "./call.ts";
-import { isLive, stripeCall } from "./stripe-call.ts";
+import { memberOf, recordOf, textOf } from "./call.ts";
+import { isLive, listPages, STRIPE_PAGE, stripeCall } from "./stripe-call.ts";
 
 const INVOICE = /^in_\w+$/;
 const SUBSCRIPTION = /^sub_\w+$/;
 const BEIJING_SEC = 8 * 3_600;
-const PAGE = 100;
-const MOST_PAGES = 500;
 /** An invoice is made when its period begins, and may be paid weeks later, when a card that was refused works again. Unit: seconds. */
 const DUNNING_SEC = 31 * 86_400;
 
@@ -49,13 +47,13 @@ function orderNoOf(instance: Instance, id: string, createdSec: number): string {
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  const data: unknown = memberOf({ value }, "value")["data"];
+  const { data } = recordOf(value);
   return Array.isArray(data) ? data : [];
 }
 
 /** The payment that stands behind an invoice; what was settled without one is known by the invoice. */
 function tradeOf(invoice: Record<string, unknown>): string {
-  const paid = listOf(invoice["payments"]).find((one) => memberOf({ one }, "one")["status"] === "paid");
+  const paid = listOf(invoice["payments"]).find((one) => recordOf(one)["status"] === "paid");
   return textOf(memberOf(paid, "payment")["payment_intent"]) || textOf(invoice["id"]);
 }
 
@@ -129,7 +127,7 @@ const STATES: Readonly<Record<string, Subscription["status"]>> = {
 };
 
 function itemOf(body: Record<string, unknown>): Record<string, unknown> {
-  return memberOf({ item: listOf(body["items"])[0] }, "item");
+  return recordOf(listOf(body["items"])[0]);
 }
 
 function readSubscription(body: Record<string, unknown>): Subscription {
@@ -149,7 +147,7 @@ const look: Renewing["look"] = async (instance, id, deps) => {
   if (found.kind !== "ok")
     return found.kind === "refused" ? { kind: "gone" } : { kind: "unclear", problem: found.problem };
   if (found.body["livemode"] !== isLive(instance)) return { kind: "gone" };
-  const query = `subscription=${id}&status=paid&limit=${PAGE}&expand[]=data.payments`;
+  const query = `subscription=${id}&status=paid&limit=${STRIPE_PAGE}&expand[]=data.payments`;
   const listed = await stripeCall(instance, deps, { method: "GET", path: `/v1/invoices?${query}` });
   if (listed.kind !== "ok" || !Array.isArray(listed.body["data"]))
     return { kind: "unclear", problem: listed.problem };
@@ -165,7 +163,7 @@ const look: Renewing["look"] = async (instance, id, deps) => {
 
 function paidOf(instance: Instance, body: Record<string, unknown>): Payment[] {
   return listOf(body).flatMap((row) => {
-    const asked = judgeInvoice(instance, memberOf({ row }, "row"));
+    const asked = judgeInvoice(instance, recordOf(row));
     return asked.kind === "paid" ? [asked.payment] : [];
   });
 }
@@ -203,26 +201,16 @@ const change: Renewing["change"] = async (instance, { id, wish }, deps) => {
 
 export const renewing: Renewing = { look, change };
 
-/** Adds the invoices that were paid in a span: they have no session. */
+/** The invoices that were paid in a span. */
 export async function listInvoices(
   instance: Instance,
-  { fromSec, beforeSec, payments }: Span & { readonly payments: readonly Payment[] },
+  { fromSec, beforeSec }: Span,
   deps: ProviderDeps,
 ): Promise<Listed> {
-  const found: Payment[] = [];
-  let after = "";
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const span = `created[gte]=${fromSec - DUNNING_SEC}&created[lt]=${beforeSec}`;
-    const query = `status=paid&${span}&limit=${PAGE}&expand[]=data.payments`;
-    const path = `/v1/invoices?${query}${after === "" ? "" : `&starting_after=${after}`}`;
-    const answer = await stripeCall(instance, deps, { method: "GET", path });
-    const rows = answer.body["data"];
-    if (answer.kind !== "ok" || !Array.isArray(rows)) return { kind: "unclear", problem: answer.problem };
-    const paid = paidOf(instance, answer.body);
-    found.push(...paid.filter(({ paidSec }) => paidSec >= fromSec && paidSec < beforeSec));
-    if (answer.body["has_more"] !== true) return { kind: "listed", payments: [...payments, ...found] };
-    after = textOf(objectOf(JSON.stringify(rows.at(-1)))?.["id"]);
-    if (!INVOICE.test(after)) return { kind: "unclear", problem: "no invoice" };
-  }
-  return { kind: "unclear", problem: "too many pages" };
+  const created = `created[gte]=${fromSec - DUNNING_SEC}&created[lt]=${beforeSec}`;
+  const path = `/v1/invoices?status=paid&${created}&expand[]=data.payments`;
+  const listed = await listPages(instance, deps, { path, judge: judgeInvoice });
+  if (listed.kind !== "listed") return listed;
+  const payments = listed.payments.filter(({ paidSec }) => paidSec >= fromSec && paidSec < beforeSec);
+  return { kind: "listed", payments };
 }

@@ -1,7 +1,7 @@
 // How Stripe's API is called: one version, one key, and what an answer means (vendors/stripe).
-import type { Instance, ProviderDeps } from "#server/payments/provider.ts";
+import type { Asked, Instance, Listed, Payment, ProviderDeps } from "#server/payments/provider.ts";
 import { formBody } from "#server/payments/wire/form.ts";
-import { callProvider, FORM, objectOf } from "./call.ts";
+import { callProvider, FORM, objectOf, recordOf, textOf } from "./call.ts";
 
 /** Fetching with a version of our own makes that of an event's body irrelevant (requirements Y27, vendors/stripe). */
 export const STRIPE_VERSION = "2026-10-28.endive";
@@ -44,6 +44,41 @@ export async function stripeCall(
   const isRefusal =
     result.status >= 400 && result.status < 500 && ![401, 403, 409, 429].includes(result.status);
   return { kind: isRefusal ? "refused" : "unclear", body, problem };
+}
+
+/** The most rows that a page may have. */
+export const STRIPE_PAGE = 100;
+/** Far more than a shop sells in two days: what is beyond says that something is wrong. */
+const MOST_PAGES = 500;
+
+/** What a row of a list says; `invoice` = what was paid stands in another list. */
+type Judge = (
+  instance: Instance,
+  row: Record<string, unknown>,
+) => Asked | { readonly kind: "invoice"; readonly id: string };
+
+/** The payments in a list, page by page, each page from the last row of the one before. `path` has a query already. */
+export async function listPages(
+  instance: Instance,
+  deps: ProviderDeps,
+  { path, judge }: { readonly path: string; readonly judge: Judge },
+): Promise<Listed> {
+  const payments: Payment[] = [];
+  let after = "";
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const paged = `${path}&limit=${STRIPE_PAGE}${after === "" ? "" : `&starting_after=${after}`}`;
+    const answer = await stripeCall(instance, deps, { method: "GET", path: paged });
+    const rows = answer.body["data"];
+    if (answer.kind !== "ok" || !Array.isArray(rows)) return { kind: "unclear", problem: answer.problem };
+    for (const row of rows) {
+      const asked = judge(instance, recordOf(row));
+      if (asked.kind === "paid") payments.push(asked.payment);
+    }
+    if (answer.body["has_more"] !== true) return { kind: "listed", payments };
+    after = textOf(recordOf(rows.at(-1))["id"]);
+    if (!/^\w+$/.test(after)) return { kind: "unclear", problem: "no id" };
+  }
+  return { kind: "unclear", problem: "too many pages" };
 }
 
 export function isLive(instance: Instance): boolean {

@@ -7,16 +7,15 @@ import type {
   Instance,
   Notice,
   OrderFacts,
-  Payment,
   Provider,
   ProviderDeps,
   Refunded,
 } from "#server/payments/provider.ts";
 import { PLAN_SUBJECT, SUBJECT } from "#server/payments/provider.ts";
 import { verifiesStripe } from "#server/payments/wire/signatures.ts";
-import { memberOf, objectOf, textOf } from "./call.ts";
+import { memberOf, objectOf, recordOf, textOf } from "./call.ts";
 import { askInvoice, listInvoices, recurringForm, renewing, subscriptionOf } from "./stripe-billing.ts";
-import { isLive, type StripeAnswer, stripeCall } from "./stripe-call.ts";
+import { isLive, listPages, type StripeAnswer, stripeCall } from "./stripe-call.ts";
 
 async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
   const { recurring } = order;
@@ -234,36 +233,23 @@ const askRefund: Provider["askRefund"] = async (instance, order, { refundNo, dep
   const list = answer.body["data"];
   if (answer.kind !== "ok" || !Array.isArray(list)) return { kind: "unclear", problem: answer.problem };
   const found: unknown = list.find((one) => memberOf(one, "metadata")["refund_no"] === refundNo);
-  const body = objectOf(JSON.stringify(found ?? null));
-  return body ? refundVerdict({ ...answer, body }) : { kind: "unclear", problem: "no such refund" };
+  return found === undefined
+    ? { kind: "unclear", problem: "no such refund" }
+    : refundVerdict({ ...answer, body: recordOf(found) });
 };
 
 /** A session lives for a day: what was paid in a span was begun at most so long before. Unit: seconds. */
 const SESSION_SEC = 86_400;
-const PAGE = 100;
-/** Far more than a shop sells in two days: what is beyond says that something is wrong. */
-const MOST_PAGES = 500;
 
-/** Sessions by when they were begun, page by page, each page from the last session of the one before. */
-const list: Provider["list"] = async (instance, { fromSec, beforeSec }, deps) => {
-  const payments: Payment[] = [];
-  let after = "";
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const query = `created[gte]=${fromSec - SESSION_SEC}&created[lt]=${beforeSec}&limit=${PAGE}`;
-    const path = `/v1/checkout/sessions?${query}${after === "" ? "" : `&starting_after=${after}`}`;
-    const answer = await stripeCall(instance, deps, { method: "GET", path });
-    const rows = answer.body["data"];
-    if (answer.kind !== "ok" || !Array.isArray(rows)) return { kind: "unclear", problem: answer.problem };
-    for (const row of rows) {
-      const asked = judge(instance, memberOf({ row }, "row"));
-      if (asked.kind === "paid") payments.push(asked.payment);
-    }
-    if (answer.body["has_more"] !== true)
-      return listInvoices(instance, { fromSec, beforeSec, payments }, deps);
-    after = textOf(memberOf({ row: rows.at(-1) }, "row")["id"]);
-    if (!/^cs_\w+$/.test(after)) return { kind: "unclear", problem: "no session" };
-  }
-  return { kind: "unclear", problem: "too many pages" };
+/** Sessions by when they were begun, and the invoices that were paid: those have no session. */
+const list: Provider["list"] = async (instance, span, deps) => {
+  const path = `/v1/checkout/sessions?created[gte]=${span.fromSec - SESSION_SEC}&created[lt]=${span.beforeSec}`;
+  const sessions = await listPages(instance, deps, { path, judge });
+  if (sessions.kind !== "listed") return sessions;
+  const invoices = await listInvoices(instance, span, deps);
+  return invoices.kind === "listed"
+    ? { kind: "listed", payments: [...sessions.payments, ...invoices.payments] }
+    : invoices;
 };
 
 export const stripe: Provider = {
