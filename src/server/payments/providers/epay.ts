@@ -131,17 +131,17 @@ async function create(
   // The cashier page takes the payer even where the site offers no interface for programs.
   const submit = version === v1 ? "/submit.php" : "/api/pay/submit";
   const fallback = `${instance.baseUrl}${submit}?${formBody(page)}`;
-  const result = await callProvider(deps.egress, {
-    method: "POST",
-    url: instance.baseUrl + version.paths.create,
-    headers: FORM,
-    body: formBody(asked),
-  });
+  const result = await post(deps, instance.baseUrl + version.paths.create, asked);
   const answer = read(version, { instance, result, deps });
   if (!answer) return { kind: "unclear", problem: problemOf(result) };
   if (answer.get("code") !== version.okCode(instance))
     return { kind: "refused", problem: "provider refused" };
-  return { kind: "ready", ...placeOf(instance, answer), url: placeOf(instance, answer).url || fallback };
+  const place = placeOf(instance, answer);
+  return { kind: "ready", ...place, url: place.url || fallback };
+}
+
+function post({ egress }: ProviderDeps, url: string, fields: Fields): Promise<TextResult> {
+  return callProvider(egress, { method: "POST", url, headers: FORM, body: formBody(fields) });
 }
 
 /** An answer as flat texts; V2 signs its answers, and one that does not verify says nothing. */
@@ -188,12 +188,9 @@ function question(
   version: Version,
   { url, fields, deps }: { url: string; fields: Fields; deps: ProviderDeps },
 ): Promise<TextResult> {
-  return callProvider(
-    deps.egress,
-    version === v1
-      ? { method: "GET", url: `${url}&${formBody(fields)}` }
-      : { method: "POST", url, headers: FORM, body: formBody(fields) },
-  );
+  return version === v1
+    ? callProvider(deps.egress, { method: "GET", url: `${url}&${formBody(fields)}` })
+    : post(deps, url, fields);
 }
 
 /** Pages are counted from 1 in V1, rows from 0 in V2. */
@@ -288,12 +285,7 @@ async function refund(
   ];
   const fields = version.authorised(instance, named, deps.nowSec);
   if (!fields) return { kind: "unclear", problem: "no usable key" };
-  const result = await callProvider(deps.egress, {
-    method: "POST",
-    url: instance.baseUrl + version.paths.refund,
-    headers: FORM,
-    body: formBody(fields),
-  });
+  const result = await post(deps, instance.baseUrl + version.paths.refund, fields);
   const answer = read(version, { instance, result, deps });
   // V1 knows no number of a refund: what is not a plain yes is decided by a person, who can see the site.
   if (!answer) return { kind: "unclear", problem: problemOf(result) };
@@ -318,13 +310,7 @@ async function askRefund(
     deps.nowSec,
   );
   if (!fields) return { kind: "unclear", problem: "no usable key" };
-  const url = `${instance.baseUrl}/api/pay/refundquery`;
-  const result = await callProvider(deps.egress, {
-    method: "POST",
-    url,
-    headers: FORM,
-    body: formBody(fields),
-  });
+  const result = await post(deps, `${instance.baseUrl}/api/pay/refundquery`, fields);
   const answer = read(version, { instance, result, deps });
   if (!answer || answer.get("code") !== version.okCode(instance))
     return { kind: "unclear", problem: problemOf(result) };
