@@ -4,7 +4,6 @@ import { faults } from "#server/errors.ts";
 import { randomOrderTail } from "#server/secrets.ts";
 import { findRefund, markRefund, type RefundRow } from "#server/store/order-refunds.ts";
 import { findOrder, type OrderRow } from "#server/store/orders.ts";
-import type { Tools } from "#server/tools.ts";
 import { changeOrder } from "./evidence.ts";
 import { providerOf } from "./instances.ts";
 import { depsOf, factsOf, instanceOf, type OrderTools } from "./orders.ts";
@@ -83,12 +82,7 @@ async function conclude(
     return;
   }
   if (answer.kind === "taken") return;
-  await markRefund(tools.db, refund.refund_no, {
-    state: "unknown",
-    nextCheck: nextOf(tools, refund),
-    checks: refund.checks + 1,
-    nowSec: tools.clock.seconds(),
-  });
+  await mark(tools, refund, "unknown");
   if (CHECKS_SEC[refund.checks] !== undefined) return;
   const content = `订单 ${order.order_no} 的退款 ${refund.refund_no} 没有明确结果，请到支付平台核实后在支付管理中登记。`;
   tools.notify({
@@ -97,11 +91,6 @@ async function conclude(
     title: "有一笔退款待处理",
     content,
   });
-}
-
-function nextOf({ clock }: Pick<Tools, "clock">, refund: RefundRow): number {
-  const wait = CHECKS_SEC[refund.checks];
-  return wait === undefined ? 0 : clock.seconds() + wait;
 }
 
 /** The last word about a refund: the provider's, or that of an administrator who looked there. */
