@@ -117,10 +117,6 @@ export class LinesForChannel {
     return plainEndpoint(this.#url);
   }
 
-  get count(): number {
-    return this.#ids.size;
-  }
-
   /** Counts a line. Returns it as it is sent. Throws: LocalError that names it. */
   async take(asked: RequestLine): Promise<Buffer> {
     const { line, customId, url, object } = asked;
