@@ -5,7 +5,7 @@ import { polledResponse, storedRequest } from "#server/upstream/stored/requests.
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import { cancelBatch } from "./batch/hear.ts";
-import { channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
+import { callToolsOf, channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
 import { failTask } from "./end.ts";
 import { hearOfTask } from "./poll.ts";
 
@@ -24,17 +24,16 @@ export async function cancelTask(tools: TaskTools, row: TaskRow, isForced = fals
 
 async function cancelUpstream(tools: TaskTools, row: TaskRow): Promise<boolean> {
   if (row.upstream_sealed === "") return false;
-  const { egress, credentials, clock, secrets } = tools;
   const channel = await channelOfTask(tools, row);
   if (channel === undefined || channel === "gone") return false;
   if (row.kind === "batch") return cancelBatch(tools, row, channel);
-  const id = secrets.open(row.upstream_sealed, TASK_SEAL);
+  const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const cancel =
     row.kind === "response"
       ? storedRequest(channel, "POST", { id, tail: "/cancel" })
       : videoWires[row.wire as VideoWireName].cancel?.(id); // what submitVideo wrote
   if (cancel === undefined) return false;
-  const answer = await callTask({ egress, credentials, now: clock.now }, channel, cancel);
+  const answer = await callTask(callToolsOf(tools), channel, cancel);
   // What was made before is paid: then the cancelling is no refund.
   if (answer.kind === "answer" && row.kind === "response")
     await hearOfTask(tools, row, polledResponse(answer.body));

@@ -8,6 +8,7 @@ import { listSealedKeys } from "#server/store/channel-keys.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
 import type { Tools } from "#server/tools.ts";
+import type { TaskCallTools } from "#server/upstream/video/call.ts";
 
 /** What a task's upstream id, and the place of its result, are sealed under. */
 export const TASK_SEAL = "tasks";
@@ -16,6 +17,11 @@ export type TaskTools = Pick<
   Tools,
   "db" | "secrets" | "ledger" | "egress" | "credentials" | "clock" | "options" | "events" | "stopping"
 > & { readonly candidates: Candidates };
+
+/** What calls to the upstream of a task need. */
+export function callToolsOf({ egress, credentials, clock }: TaskTools): TaskCallTools {
+  return { egress, credentials, now: clock.now };
+}
 
 /** `gone` = the channel or its key was deleted; undefined = it cannot be had at the moment. */
 export async function channelOfTask(

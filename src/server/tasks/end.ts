@@ -17,7 +17,7 @@ const MOST_CODE = 64;
 const MOST_MESSAGE = 500;
 
 export function factsOf({ facts }: Pick<TaskRow, "facts">): TaskFacts {
-  // What submitTask wrote.
+  // Written by beginTask, submitVideo and completeTask.
   return JSON.parse(facts) as TaskFacts;
 }
 

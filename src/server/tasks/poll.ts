@@ -16,7 +16,7 @@ import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { Polled } from "#server/upstream/video/wire.ts";
 import { askBatch, type BatchWord } from "./batch/hear.ts";
-import { channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
+import { callToolsOf, channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
 import { bookTask, completeTask, failTask } from "./end.ts";
 
 const AT_ONCE = 100;
@@ -103,7 +103,7 @@ async function questionOf(
   channel: Exclude<Awaited<ReturnType<typeof channelOfTask>>, "gone" | undefined>,
 ): Promise<Polled | "missing"> {
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
-  const callTools = { egress: tools.egress, credentials: tools.credentials, now: tools.clock.now };
+  const callTools = callToolsOf(tools);
   if (row.kind === "response") {
     const answer = await callTask(callTools, channel, storedRequest(channel, "GET", { id }));
     return answer.kind === "failed" ? unheard(answer.fault) : polledResponse(answer.body);

@@ -4,7 +4,7 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { randomHex } from "#server/secrets.ts";
 import { decidePart, insertFile, listCountedParts } from "#server/store/batch-files.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
-import { TASK_SEAL, type TaskTools } from "#server/tasks/channel.ts";
+import { callToolsOf, TASK_SEAL, type TaskTools } from "#server/tasks/channel.ts";
 import type { TaskEnd } from "#server/tasks/end.ts";
 import { batchRequest, batchTail, type HeardBatch, heardBatch } from "#server/upstream/batch/wire.ts";
 import { callTask } from "#server/upstream/video/call.ts";
@@ -24,25 +24,23 @@ export type BatchWord =
 
 /** Asks the upstream. */
 export async function askBatch(tools: TaskTools, row: TaskRow, channel: LiveChannel): Promise<BatchWord> {
-  const { egress, credentials, clock, secrets } = tools;
-  const id = secrets.open(row.upstream_sealed, TASK_SEAL);
+  const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const request = batchRequest(channel, "GET", batchTail(id));
-  const answer = await callTask({ egress, credentials, now: clock.now }, channel, request);
+  const answer = await callTask(callToolsOf(tools), channel, request);
   if (answer.kind === "failed") return { kind: answer.fault.upstreamStatus === 404 ? "missing" : "open" };
   return hearBatch(tools, row, channel, heardBatch(answer.body));
 }
 
 /** Asks the upstream to cancel it. Returns whether it does; lines that were answered by then are paid. */
 export async function cancelBatch(tools: TaskTools, row: TaskRow, channel: LiveChannel): Promise<boolean> {
-  const { egress, credentials, clock, secrets, db } = tools;
-  const id = secrets.open(row.upstream_sealed, TASK_SEAL);
+  const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const request = batchRequest(channel, "POST", `${batchTail(id)}/cancel`, {});
-  const answer = await callTask({ egress, credentials, now: clock.now }, channel, request);
+  const answer = await callTask(callToolsOf(tools), channel, request);
   if (answer.kind === "failed") return false;
   const heard = heardBatch(answer.body);
   const facts = factsWith(batchFactsOf(row), { ...heard, status: heard.status || "cancelling" });
   const message = "已请求取消，已完成的行照常收费";
-  await changeOpenTask(db, row.id, { facts: JSON.stringify(facts), message });
+  await changeOpenTask(tools.db, row.id, { facts: JSON.stringify(facts), message });
   return true;
 }
 
@@ -77,7 +75,7 @@ interface Ended {
 
 async function end(tools: TaskTools, ended: Ended): Promise<BatchWord> {
   const { row, channel, heard, facts } = ended;
-  const { egress, credentials, clock, secrets, db } = tools;
+  const { secrets, db } = tools;
   const mayBeLate = row.misses + 1 < MOST_READS;
   const told = heard.counts?.completed ?? 0;
   const hasFiles = heard.outputFile + heard.errorFile !== "";
@@ -86,7 +84,7 @@ async function end(tools: TaskTools, ended: Ended): Promise<BatchWord> {
     return { kind: "unpaid", end: unpaidEnd(heard) };
   }
   const parts = hasFiles ? await listCountedParts(db, row.id, facts.file) : [];
-  const callTools = { egress, credentials, now: clock.now, secrets };
+  const callTools = { ...callToolsOf(tools), secrets };
   const sum = await sumResults({ tools: callTools, channel, facts, parts }, heard);
   const isShort = sum.kind === "sum" && sum.answered < told && mayBeLate;
   if (sum.kind === "fault" || isShort) {
