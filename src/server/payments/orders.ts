@@ -2,6 +2,7 @@
 // Y02, Y17, Y19).
 
 import { minorOf } from "#contract/money.ts";
+import { dayOf } from "#contract/month.ts";
 import type { NewOrder } from "#contract/payment.ts";
 import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
@@ -58,8 +59,7 @@ export function nextCheck(
 
 /** `TG`, the day in Beijing, 16 characters: 26 that every provider takes. */
 export function newOrderNo(nowSec: number): string {
-  const day = new Date((nowSec + 8 * 3600) * 1000).toISOString().slice(0, 10).replaceAll("-", "");
-  return `TG${day}${randomOrderTail()}`;
+  return `TG${dayOf(nowSec).replaceAll("-", "")}${randomOrderTail()}`;
 }
 
 export function depsOf(

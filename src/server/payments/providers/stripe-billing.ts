@@ -1,5 +1,6 @@
 // Subscriptions and their invoices at Stripe: what is so, and what is to be. Each invoice is a payment of its own (requirements Z21,
 // vendors/stripe-billing).
+import { dayOf } from "#contract/month.ts";
 import type {
   Asked,
   Instance,
@@ -18,7 +19,6 @@ import { isLive, listPages, STRIPE_PAGE, stripeCall } from "./stripe-call.ts";
 
 const INVOICE = /^in_\w+$/;
 const SUBSCRIPTION = /^sub_\w+$/;
-const BEIJING_SEC = 8 * 3_600;
 /** An invoice is made when its period begins, and may be paid weeks later, when a card that was refused works again. Unit: seconds. */
 const DUNNING_SEC = 31 * 86_400;
 
@@ -42,8 +42,7 @@ function seconds(value: unknown): number {
 
 /** The number of the order of an invoice: the same invoice is the same order, however often it is told of. */
 function orderNoOf(instance: Instance, id: string, createdSec: number): string {
-  const day = new Date((createdSec + BEIJING_SEC) * 1_000).toISOString().slice(0, 10).replaceAll("-", "");
-  return `TG${day}${orderTailOf(`${instance.id}/${id}`)}`;
+  return `TG${dayOf(createdSec).replaceAll("-", "")}${orderTailOf(`${instance.id}/${id}`)}`;
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,6 +1,6 @@
 // The one way to call WeChat Pay: each request signed, each answer verified by the set of keys of the account (vendors/wechat-pay).
 import type { Instance, ProviderDeps } from "#server/payments/provider.ts";
-import { verifyWeChat, wechatRequestText } from "#server/payments/wire/signatures.ts";
+import { verifyWeChat, type WeChatSigned, wechatRequestText } from "#server/payments/wire/signatures.ts";
 import { type RsaKey, rsaPrivateKey, rsaPublicKey, signRsa } from "#server/secrets/payment-crypto.ts";
 import { randomHex } from "#server/secrets.ts";
 import { callProvider, JSON_BODY, objectOf, problemOf, textOf } from "./call.ts";
@@ -15,6 +15,17 @@ export function wechatKeys(text: string): Map<string, RsaKey> {
     if (key) keys.set(serial, key);
   }
   return keys;
+}
+
+/** What the headers of a message of WeChat Pay say about who signed it. */
+export function wechatSigned(header: (name: string) => string, body: Uint8Array): WeChatSigned {
+  return {
+    timestamp: header("wechatpay-timestamp"),
+    nonce: header("wechatpay-nonce"),
+    signature: header("wechatpay-signature"),
+    serial: header("wechatpay-serial"),
+    body,
+  };
 }
 
 export type WeChatAnswer =
@@ -52,19 +63,8 @@ export async function wechatCall(
   const url = instance.baseUrl + path;
   const result = await callProvider(egress, { method, url, headers, body: content && body });
   if (result.kind === "fault") return { kind: "unclear", problem: result.code };
-  const header = (name: string) => textOf(result.headers[name]);
-  const isSigned =
-    verifyWeChat(
-      {
-        timestamp: header("wechatpay-timestamp"),
-        nonce: header("wechatpay-nonce"),
-        signature: header("wechatpay-signature"),
-        serial: header("wechatpay-serial"),
-        body: Buffer.from(result.text),
-      },
-      keys,
-      nowSec,
-    ) === "valid";
+  const signed = wechatSigned((name) => textOf(result.headers[name]), Buffer.from(result.text));
+  const isSigned = verifyWeChat(signed, keys, nowSec) === "valid";
   if (result.status >= 500 || result.status === 429) return { kind: "unclear", problem: problemOf(result) };
   // A yes without a valid signature was never received; a no is as good as its status.
   if (result.status >= 200 && result.status < 300)

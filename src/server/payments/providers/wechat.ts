@@ -16,7 +16,7 @@ import { verifyWeChat } from "#server/payments/wire/signatures.ts";
 import { openGcm } from "#server/secrets/payment-crypto.ts";
 import { memberOf, objectOf, textOf } from "./call.ts";
 import { listWeChat } from "./wechat-bill.ts";
-import { type WeChatAnswer, wechatCall, wechatKeys, wechatProblem } from "./wechat-call.ts";
+import { type WeChatAnswer, wechatCall, wechatKeys, wechatProblem, wechatSigned } from "./wechat-call.ts";
 
 /** RFC 3339 in Beijing. */
 function beijing(sec: number): string {
@@ -76,17 +76,8 @@ function paymentOf(body: Record<string, unknown>) {
 }
 
 function read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Notice {
-  const verdict = verifyWeChat(
-    {
-      timestamp: request.header("wechatpay-timestamp"),
-      nonce: request.header("wechatpay-nonce"),
-      signature: request.header("wechatpay-signature"),
-      serial: request.header("wechatpay-serial"),
-      body: request.body,
-    },
-    wechatKeys(instance.field("platform_key")),
-    deps.nowSec,
-  );
+  const signed = wechatSigned((name) => request.header(name), request.body);
+  const verdict = verifyWeChat(signed, wechatKeys(instance.field("platform_key")), deps.nowSec);
   if (request.method !== "POST" || verdict !== "valid")
     return { kind: "refused", problem: verdict === "probe" ? "probe" : "signature" };
   const event = objectOf(Buffer.from(request.body).toString("utf8"));
