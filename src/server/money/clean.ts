@@ -1,9 +1,8 @@
 // What the ledger makes of texts and counts before it stores them: callers and upstreams can send anything. Pure.
+import { MAX_AMOUNT, min } from "./amount.ts";
 import type { Seen, SettlementLog } from "./operations.ts";
-import type { Usage } from "./price.ts";
+import { type Usage, wholeNumber } from "./price.ts";
 
-/** The largest amount that is stored. */
-export const MAX = BigInt(Number.MAX_SAFE_INTEGER);
 /** Longer names are not names of models; the column is indexed. */
 const MAX_NAME = 200;
 
@@ -12,25 +11,20 @@ export function assertAmount(amount: bigint): void {
   if (amount < 0n) throw new RangeError(`an amount cannot be negative: ${amount}`);
 }
 
-/** A count the database can hold, whatever an upstream reported. */
-function whole(count: number): number {
-  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
-}
-
 export function wholeUsage(usage: Usage): Usage {
   return {
-    promptTokens: whole(usage.promptTokens),
-    completionTokens: whole(usage.completionTokens),
-    cachedTokens: whole(usage.cachedTokens),
+    promptTokens: wholeNumber(usage.promptTokens),
+    completionTokens: wholeNumber(usage.completionTokens),
+    cachedTokens: wholeNumber(usage.cachedTokens),
   };
 }
 
 export function wholeSeen(seen: Seen): Seen {
   assertAmount(seen.charge);
   return {
-    charge: seen.charge > MAX ? MAX : seen.charge,
-    promptTokens: whole(seen.promptTokens),
-    completionTokens: whole(seen.completionTokens),
+    charge: min(seen.charge, MAX_AMOUNT),
+    promptTokens: wholeNumber(seen.promptTokens),
+    completionTokens: wholeNumber(seen.completionTokens),
     channelId: seen.channelId,
   };
 }
@@ -49,8 +43,8 @@ export function cleanLog(log: SettlementLog): SettlementLog {
   return {
     content: withoutNul(log.content),
     model_name: plainText(log.model_name),
-    elapsed_time: whole(log.elapsed_time),
-    first_byte_time: whole(log.first_byte_time),
+    elapsed_time: wholeNumber(log.elapsed_time),
+    first_byte_time: wholeNumber(log.first_byte_time),
     is_stream: log.is_stream === 0 ? 0 : 1,
     estimated: log.estimated === 0 ? 0 : 1,
     trail: log.trail,

@@ -3,8 +3,9 @@
 // The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
+import { MAX_AMOUNT } from "./amount.ts";
 import type { LedgerBackend } from "./backend.ts";
-import { assertAmount, cleanLog, MAX, plainText, wholeSeen, wholeUsage } from "./clean.ts";
+import { assertAmount, cleanLog, plainText, wholeSeen, wholeUsage } from "./clean.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import type {
   Adjusted,
@@ -143,7 +144,7 @@ class LedgerClient implements Ledger {
 
   async reserve(order: ReserveOrder): Promise<ReserveVerdict> {
     assertAmount(order.amount);
-    if (order.amount > MAX) return "user_quota";
+    if (order.amount > MAX_AMOUNT) return "user_quota";
     if (!this.#hasLease) await this.#leased();
     const { requestId, userId, tokenId, amount, limits, zone, plans, isKept } = order;
     const modelName = plainText(order.modelName);
@@ -163,7 +164,7 @@ class LedgerClient implements Ledger {
   async extend(requestId: string, more: bigint): Promise<boolean> {
     assertAmount(more);
     const held = this.#held.get(requestId);
-    if (!held || held.amount + more > MAX) return false;
+    if (!held || held.amount + more > MAX_AMOUNT) return false;
     const target = held.amount + more;
     const operation = { kind: "extend", requestId, ...held.parties, target } as const;
     const outcome = expectKind("extend", await this.#groups.submit(operation));

@@ -156,13 +156,14 @@ export function tierOf(price: Price, promptTokens: number): Price {
   return found;
 }
 
-/** A count as a whole number from 0 to 2^53 − 1, whatever was reported (requirements M02, M17). */
-export function whole(count: number): bigint {
-  return BigInt(wholeNumber(count));
+/** A count as a whole number from 0 to 2^53 − 1, which databases can hold, whatever was reported (requirements M02, M17). */
+export function wholeNumber(count: number): number {
+  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
 }
 
-function wholeNumber(count: number): number {
-  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
+/** The same, as what ratios are multiplied with. */
+export function whole(count: number): bigint {
+  return BigInt(wholeNumber(count));
 }
 
 /** Splits a usage so that every token is of one kind; parts that come to more than their whole are cut. */

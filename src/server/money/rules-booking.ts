@@ -1,5 +1,6 @@
 // How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
 
+import { MAX_AMOUNT, min } from "./amount.ts";
 import type { Booking, CallCost, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
 import type { Books, Changes, LedgerEntry, PlanEntry, Reservation, TokenBook, UserBook } from "./rows.ts";
@@ -7,9 +8,6 @@ import { bookHolds } from "./rules-limits.ts";
 import { bookParts, type PlanBooking } from "./rules-plans.ts";
 import { addCall } from "./rules-sums.ts";
 import { LogType, TokenStatus } from "./states.ts";
-
-/** The largest number that balances and entries can hold exactly. */
-export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Why a balance cannot be set from `before` to `after` by hand; undefined = it can. Pure. */
 export function balanceFault(before: bigint, after: bigint): "below_zero" | "too_large" | undefined {
@@ -23,10 +21,6 @@ export interface Desk extends Books {
   readonly changes: Changes;
   readonly nowSec: number;
   readonly node: string;
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }
 
 function atLeast0(amount: bigint): bigint {

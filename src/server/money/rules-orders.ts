@@ -2,10 +2,11 @@
 // rules.ts; refunds are in rules-refunds.ts. A payment that does not fit is kept for a person, never credited by guess (requirements Y14).
 import { moneyText } from "#contract/money.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
+import { MAX_AMOUNT } from "./amount.ts";
 import type { OrderChange, OrderVerdict, Proof } from "./order-operations.ts";
 import { type OrderBook, tradeKey } from "./order-rows.ts";
 import type { UserBook } from "./rows.ts";
-import { type Desk, MAX_AMOUNT } from "./rules-booking.ts";
+import type { Desk } from "./rules-booking.ts";
 import { amountText, note } from "./rules-notes.ts";
 import { commissionBook, credit, earn, enabled, entry, payDebt, tellGift } from "./rules-partner.ts";
 import { saleFault, sell } from "./rules-plan-orders.ts";

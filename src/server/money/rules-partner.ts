@@ -2,6 +2,7 @@
 // is decided and booked here at once, so that it is stored in one transaction or not at all.
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { partnerRates, yuanText } from "#contract/yuan.ts";
+import { MAX_AMOUNT } from "./amount.ts";
 import type {
   CommissionChange,
   CommissionChanged,
@@ -11,7 +12,7 @@ import type {
 } from "./partner-operations.ts";
 import { parseRational } from "./rational.ts";
 import type { CodeBook, CommissionBook, UserBook } from "./rows.ts";
-import { balanceFault, type Desk, MAX_AMOUNT } from "./rules-booking.ts";
+import { balanceFault, type Desk } from "./rules-booking.ts";
 import { amountText, note, noteChange } from "./rules-notes.ts";
 import { LogType, RedemptionStatus, UserStatus } from "./states.ts";
 

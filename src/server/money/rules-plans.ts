@@ -1,6 +1,7 @@
 // Plans as a source of quota in front of the wallet: what a call takes of which period, and in which windows that counts. Pure, part of
 // rules.ts. Periods belong to one user: who works on that user's row is alone with them.
 import type { PlanWindowKind } from "#contract/plan-terms.ts";
+import { MAX_AMOUNT, min } from "./amount.ts";
 import type { PlanRefusal, ReserveOrder } from "./operations.ts";
 import type { PeriodBook, PlanPart, PlanWindowBook } from "./plan-rows.ts";
 import { type Share, splitCharge, takeInOrder } from "./plan-split.ts";
@@ -12,10 +13,6 @@ interface Desk {
   readonly periods: ReadonlyMap<number, PeriodBook>;
   readonly nowSec: number;
   readonly changes: Pick<Changes, "periods" | "planned">;
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }
 
 export function isRunning({ startsAt, endsAt, endedAt }: PeriodBook, nowSec: number): boolean {
@@ -43,11 +40,8 @@ function roomsOf(period: PeriodBook, windowOf: (kind: PlanWindowKind) => PlanWin
   return [{ end: period.endsAt, left: period.quota - period.spent - period.held }, ...windows];
 }
 
-/** No period has more. */
-const MOST = BigInt(Number.MAX_SAFE_INTEGER);
-
 function least(rooms: readonly { readonly left: bigint }[]): bigint {
-  const left = rooms.reduce((most, room) => min(most, room.left), MOST);
+  const left = rooms.reduce((most, room) => min(most, room.left), MAX_AMOUNT);
   return left > 0n ? left : 0n;
 }
 
@@ -120,13 +114,13 @@ function take(desk: Desk, part: PlanPart, { held, spent }: { held: bigint; spent
     window.held += held;
     window.spent += spent;
   }
+  // A window in which calls hold something is never dropped.
   period.windows = period.windows.filter(
     (window, at, all) => window.held > 0n || all.findLastIndex((other) => other.kind === window.kind) === at,
   );
   desk.changes.periods.add(period);
 }
 
-/** A window in which calls hold something is never dropped. */
 function isNamed({ windows }: PlanPart, { kind, start }: PlanWindowBook): boolean {
   return windows.some((named) => named.kind === kind && named.start === start);
 }

@@ -1,7 +1,9 @@
 // Transfers between two accounts: a person's and a team's wallet (requirements O05). Pure, part of rules.ts: what leaves the one arrives at
 // the other, by two entries of one transaction.
+
+import { MAX_AMOUNT } from "./amount.ts";
 import type { Transfer, Transferred } from "./partner-operations.ts";
-import { type Desk, MAX_AMOUNT } from "./rules-booking.ts";
+import type { Desk } from "./rules-booking.ts";
 import { amountText, note } from "./rules-notes.ts";
 import { credit, payDebt } from "./rules-partner.ts";
 import { LogType, UserStatus } from "./states.ts";

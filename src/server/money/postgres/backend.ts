@@ -1,7 +1,6 @@
 // The ledger backend for PostgreSQL: each group is one transaction on a connection of its own, two round trips. Rows are locked in
-// the order users, tokens, channels, limits, redemption codes, merchant accounts, orders, each by id, so that groups of several nodes cannot deadlock; a node that holds
-
-// a user's lock is alone with that user's reservations and ledger entries.
+// the order users, tokens, channels, limits, redemption codes, merchant accounts, orders, each by id, so that groups of several nodes cannot
+// deadlock; a node that holds a user's lock is alone with that user's reservations and ledger entries.
 import type { Client } from "pg";
 import type { LedgerBackend } from "#server/money/backend.ts";
 import {
