@@ -8,6 +8,8 @@ export interface ProviderField {
   readonly isSecret?: true;
   readonly isLong?: true;
   readonly isOptional?: true;
+  /** What its text must be; `rsa-publics` = several public keys, each under a line with its id. Absent = any text. */
+  readonly form?: "rsa-private" | "rsa-public" | "rsa-publics" | "32-characters";
 }
 
 export interface PaymentProvider {
@@ -33,7 +35,13 @@ const EPAY_BASE: ProviderField = {
   label: "接口地址",
   hint: "易支付站点的网址，不含 submit.php",
 };
-const PRIVATE: ProviderField = { key: "private_key", label: "商户私钥", isSecret: true, isLong: true };
+const PRIVATE: ProviderField = {
+  key: "private_key",
+  label: "商户私钥",
+  isSecret: true,
+  isLong: true,
+  form: "rsa-private",
+};
 
 const EPAY_METHODS = {
   alipay: "支付宝",
@@ -56,7 +64,7 @@ export const paymentProviders = {
     merchant: "商户 ID（pid）",
     fields: [
       EPAY_BASE,
-      { key: "platform_key", label: "平台公钥", isLong: true },
+      { key: "platform_key", label: "平台公钥", isLong: true, form: "rsa-public" },
       { key: "ok_code", label: "成功代码", hint: "多数站点为 0，个别为 1", isOptional: true },
       PRIVATE,
     ],
@@ -82,7 +90,7 @@ export const paymentProviders = {
     fields: [
       BASE,
       { key: "app_id", label: "应用 ID（app_id）" },
-      { key: "platform_key", label: "支付宝公钥", isLong: true },
+      { key: "platform_key", label: "支付宝公钥", isLong: true, form: "rsa-public" },
       PRIVATE,
     ],
     methods: { qr: "支付宝扫码", page: "支付宝网页" },
@@ -100,8 +108,9 @@ export const paymentProviders = {
         label: "微信支付公钥",
         hint: "每段公钥前一行写它的 ID 或平台证书序列号，可填多段",
         isLong: true,
+        form: "rsa-publics",
       },
-      { key: "api_key", label: "APIv3 密钥", hint: "32 个字符", isSecret: true },
+      { key: "api_key", label: "APIv3 密钥", hint: "32 个字符", isSecret: true, form: "32-characters" },
       PRIVATE,
     ],
     methods: { native: "微信扫码" },

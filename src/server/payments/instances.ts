@@ -2,6 +2,7 @@
 import type { InstanceDraft } from "#contract/payment-admin.ts";
 import {
   type PaymentProviderName,
+  type ProviderField,
   paymentProvider,
   paymentProviderNames,
 } from "#contract/payment-provider.ts";
@@ -99,27 +100,33 @@ export function openInstance(
 /** What an account lacks, for the administrator; undefined = nothing. */
 export function faultOf(instance: Instance): string | undefined {
   const { fields } = paymentProvider(instance.provider);
-  for (const { key, label, isSecret, isOptional } of fields) {
+  for (const { key, label, isSecret, isOptional, form } of fields) {
     const value = isSecret ? (instance.secrets(key)[0] ?? "") : instance.field(key);
     if (value.trim() === "" && !isOptional) return `请填写${label}`;
-    const fault = fieldFault(instance.provider, { key, value });
+    const fault = formFault(form, value);
     if (fault !== undefined) return `${label}${fault}`;
   }
   return instance.baseUrl === "" ? "请填写接口地址" : undefined;
 }
 
-function fieldFault(
-  provider: PaymentProviderName,
-  { key, value }: { key: string; value: string },
-): string | undefined {
-  if (key === "private_key" && !rsaPrivateKey(value)) return "不是可用的 RSA 私钥";
-  if (key === "platform_key" && !isPublicKey(provider, value)) return "不是可用的 RSA 公钥";
-  return key === "api_key" && Buffer.byteLength(value) !== 32 ? "须为 32 个字符" : undefined;
+interface Form {
+  fits(text: string): boolean;
+  /** Behind the label of the field. */
+  readonly fault: string;
 }
 
-function isPublicKey(provider: PaymentProviderName, value: string): boolean {
-  return provider === "wechat" ? wechatKeys(value).size > 0 : rsaPublicKey(value) !== undefined;
+/** What is wrong with the text of a field; undefined = nothing. */
+function formFault(form: ProviderField["form"], value: string): string | undefined {
+  const isRight = form === undefined || value === "" || FORMS[form].fits(value);
+  return isRight ? undefined : FORMS[form].fault;
 }
+
+const FORMS: Readonly<Record<NonNullable<ProviderField["form"]>, Form>> = {
+  "rsa-private": { fits: (text) => rsaPrivateKey(text) !== undefined, fault: "不是可用的 RSA 私钥" },
+  "rsa-public": { fits: (text) => rsaPublicKey(text) !== undefined, fault: "不是可用的 RSA 公钥" },
+  "rsa-publics": { fits: (text) => wechatKeys(text).size > 0, fault: "不是可用的 RSA 公钥" },
+  "32-characters": { fits: (text) => Buffer.byteLength(text) === 32, fault: "须为 32 个字符" },
+};
 
 /** The columns that a draft writes: secrets that are "" stay as they are, those that change count for a while longer. */
 export function columnsOf(
