@@ -20,6 +20,8 @@ export interface PaymentProvider {
   readonly methods: Readonly<Record<string, string>>;
   /** Those of them by which it renews plans by itself; absent = none. */
   readonly renewing?: readonly string[];
+  /** It takes other currencies than yuan, each at a rate that the operator sets; absent = yuan alone. */
+  readonly takesCurrencies?: true;
   /** Where its API is unless the operator says otherwise; "" = the operator has to. */
   readonly baseUrl: string;
 }
@@ -82,6 +84,7 @@ export const paymentProviders = {
     methods: { card: "银行卡", alipay: "支付宝", wechat_pay: "微信支付" },
     // Checkout offers the wallets for single payments only (vendors/stripe).
     renewing: ["card"],
+    takesCurrencies: true,
     baseUrl: "https://api.stripe.com",
   },
   alipay: {

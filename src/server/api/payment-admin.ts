@@ -228,7 +228,7 @@ function checkDraft(
 ): void {
   const known = paymentProvider(provider);
   if (methods.some((method) => !Object.hasOwn(known.methods, method))) throw faults.invalid("支付方式有误");
-  if (provider !== "stripe" && currency !== "CNY") throw faults.refused("该平台只支持人民币");
+  if (!known.takesCurrencies && currency !== "CNY") throw faults.refused("该平台只支持人民币");
   const address = fields["base_url"] ?? "";
   const judged = address === "" ? undefined : egress.judge(address);
   if (judged && "refusal" in judged) throw faults.refused(judged.refusal);

@@ -140,7 +140,7 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
         />
         <Form.Item name="currency" label="币种">
           <Select
-            disabled={!isNew || chosen !== "stripe"}
+            disabled={!isNew || !provider.takesCurrencies}
             options={CURRENCIES.map((value) => ({ value, label: value }))}
           />
         </Form.Item>
@@ -174,7 +174,7 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
         <Form.Item name="cost" label="平台扣费（%）" extra="支付平台从每笔收款中扣除的比例，只用于毛利统计。">
           <NumberInput min={0} max={20} precision={2} />
         </Form.Item>
-        {chosen === "stripe" ? (
+        {provider.takesCurrencies ? (
           <TextField
             name="rate"
             label="汇率"
