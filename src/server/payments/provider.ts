@@ -226,7 +226,11 @@ export interface Provider {
     order: OrderFacts,
     refund: RefundFacts & { deps: ProviderDeps },
   ): Promise<Refunded>;
-  /** All payments that were made in a span, and perhaps some around it. */
+  /**
+   * All payments that were made in a span, and perhaps some around it. A provider without such a list answers `listed` with none: then each
+   * paid order of ours is asked about by itself (`report` in compare.ts), and payments that only the provider knows are not found. Never
+   * `later`: then no day would ever be done with.
+   */
   list(instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed>;
   /** Absent = nothing is renewed here. */
   readonly renewing?: Renewing;
