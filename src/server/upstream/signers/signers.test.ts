@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providers } from "#contract/providers.ts";
+import { RewriteAction } from "#contract/rewrite.ts";
 import { keyFault, signerFor, signers } from "./index.ts";
 import { isFault, type Signed, type SignRequest, secretsOf } from "./signer.ts";
 import { createTokenCache } from "./token-cache.ts";
@@ -294,6 +295,30 @@ describe("the form of a key", () => {
   test("a wrong one causes no request and is a fault, never a throw", async () => {
     for (const name of ["baidu-token", "xunfei-url", "tencent-tc3", "aws-sigv4", "vertex"] as const)
       await expect(sign(name, '{"x"|')).rejects.toThrow("invalid_channel_key");
+  });
+});
+
+describe("a header that holds a key", () => {
+  const KEYS = ["secret", "sk-ant-secret", "sk-ant-oat-secret", "secret|app", "app|secret|secret"];
+  const kinds = Object.entries(signers).flatMap(([name, { kind, check, sign }]) =>
+    kind === "fixed" ? [{ name, check, sign }] : [],
+  );
+
+  test.each(kinds)("of $name is neither set, taken away nor passed on by a channel's rules", (signer) => {
+    const signed = KEYS.filter((key) => signer.check(key) === undefined).map((key) => signer.sign(key));
+    // Beside keys there are names of apps, which open nothing.
+    const names = signed.flatMap(({ headers }) =>
+      headers.filter((_text, index) => index % 2 === 0 && headers[index + 1]?.includes("secret")),
+    );
+    expect(names).not.toEqual([]);
+    for (const name of names)
+      for (const action of [
+        { op: "setHeader", name, value: "x" },
+        { op: "set", path: "/user", value: `{{header:${name}}}` },
+        { op: "removeHeader", name },
+        { op: "passHeader", name },
+      ])
+        expect(RewriteAction.safeParse(action).success, `${action.op} ${name}`).toBe(false);
   });
 });
 
