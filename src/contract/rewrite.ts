@@ -31,13 +31,14 @@ export const TEMPLATES = [
 ] as const;
 const TEMPLATE = /\{\{([^{}]*)\}\}/g;
 
+/** Headers by which a key or a token goes to an upstream. */
+const CREDENTIALS = "authorization|x-api-key|x-goog-api-key|api-key|x-amz-security-token";
+const CREDENTIAL_HEADERS = new RegExp(`^(${CREDENTIALS})$`, "i");
 /** Headers of clients that may be handed on or told: none that names the client or opens something. */
-const CLIENT_HEADER =
-  /^(?!authorization$|cookie$|x-api-key$|x-goog-api-key$|api-key$|x-forwarded-|forwarded$|x-real-ip$)/i;
+const CLIENT_HEADER = new RegExp(`^(?!(${CREDENTIALS}|cookie|forwarded|x-real-ip)$|x-forwarded-)`, "i");
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const FIXED_HEADERS =
   /^(host|content-length|content-type|content-encoding|transfer-encoding|connection|keep-alive|te|trailer|upgrade|proxy-.*|expect|cookie|sec-websocket-.*|accept-encoding)$/i;
-const CREDENTIAL_HEADERS = /^(authorization|x-api-key|x-goog-api-key|api-key)$/i;
 
 /** A name as lenient parsers compare it: without case, forms and underscores. */
 function folded(name: string): string {
