@@ -2,7 +2,7 @@
 // known what became of it, nothing is sent again (requirements C53); what is set aside is booked when the video is done.
 import { videoPriceName } from "#contract/video.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import type { Price, PriceRatios } from "#server/money/price.ts";
+import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
@@ -170,10 +170,6 @@ function videoPrice(
   if (special !== undefined && special.isFallback !== true) return special;
   const price = prices.show(model, upstreamModel, group);
   return price?.isFallback === true ? undefined : price;
-}
-
-function ratiosOf({ model, modelRatio, completionRatio, cacheRatio, groupRatio }: Price): PriceRatios {
-  return { model, modelRatio, completionRatio, cacheRatio, groupRatio };
 }
 
 interface Ready extends Asked {
