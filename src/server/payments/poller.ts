@@ -1,9 +1,8 @@
 // Finds payments whose notice was lost: each order and each refund says itself when it is asked about next, so that a restart forgets nothing
 // (requirements Y18).
 
-import { listDueRefunds } from "#server/store/order-refunds.ts";
-import { forgetBodies, listDue, type OrderRow, scheduleCheck } from "#server/store/orders.ts";
-import { listDueRenewals } from "#server/store/plan-renewals.ts";
+import { listDue } from "#server/store/due.ts";
+import { forgetBodies, type OrderRow, scheduleCheck } from "#server/store/orders.ts";
 import { askOrder, endOrder, nextCheck, type OrderTools } from "./orders.ts";
 import { askAboutRefund } from "./refunds.ts";
 import { pollRenewal } from "./renewal-looks.ts";
@@ -17,11 +16,11 @@ const BODIES_SEC = 90 * 86_400;
 /** Asks about everything that is due. Returns how many questions there were. */
 export async function pollDue(tools: OrderTools): Promise<number> {
   const nowSec = tools.clock.seconds();
-  const orders = await listDue(tools.db, nowSec, MOST);
+  const orders = await listDue(tools.db, "orders", nowSec, MOST);
   await inTurns(orders, (order) => pollOrder(tools, order));
-  const refunds = await listDueRefunds(tools.db, nowSec, MOST);
+  const refunds = await listDue(tools.db, "order_refunds", nowSec, MOST);
   await inTurns(refunds, (refund) => askAboutRefund(tools, refund));
-  const renewals = await listDueRenewals(tools.db, nowSec, MOST);
+  const renewals = await listDue(tools.db, "plan_renewals", nowSec, MOST);
   await inTurns(renewals, (renewal) => pollRenewal(tools, renewal));
   return orders.length + refunds.length + renewals.length;
 }

@@ -26,15 +26,3 @@ export async function markRefund(
     .where("state", "in", ["held", "asked", "unknown"])
     .execute();
 }
-
-/** Refunds whose question is due. */
-export function listDueRefunds(db: Db, nowSec: number, limit: number): Promise<RefundRow[]> {
-  return db
-    .selectFrom("order_refunds")
-    .selectAll()
-    .where("next_check", ">", 0)
-    .where("next_check", "<=", nowSec)
-    .orderBy("next_check")
-    .limit(limit)
-    .execute();
-}

@@ -182,18 +182,6 @@ export async function scheduleCheck(
     .execute();
 }
 
-/** Orders whose question is due, the longest waiting first. */
-export function listDue(db: Db, nowSec: number, limit: number): Promise<OrderRow[]> {
-  return db
-    .selectFrom("orders")
-    .selectAll()
-    .where("next_check", ">", 0)
-    .where("next_check", "<=", nowSec)
-    .orderBy("next_check")
-    .limit(limit)
-    .execute();
-}
-
 /** Ends what a person had to look at. */
 export async function clearReview(db: Db, orderNo: string): Promise<void> {
   await db.updateTable("orders").set({ review: "" }).where("order_no", "=", orderNo).execute();

@@ -102,18 +102,6 @@ export async function lookSoon(db: Db, orderNos: readonly string[], nowSec: numb
     .execute();
 }
 
-/** Those about which the provider is to be asked, the longest waiting first. */
-export function listDueRenewals(db: Db, nowSec: number, limit: number): Promise<RenewalRow[]> {
-  return db
-    .selectFrom("plan_renewals")
-    .selectAll()
-    .where("next_check", ">", 0)
-    .where("next_check", "<=", nowSec)
-    .orderBy("next_check")
-    .limit(limit)
-    .execute();
-}
-
 /** How many plans of each version go on by themselves. */
 export async function countRenewing(db: Db): Promise<ReadonlyMap<number, number>> {
   const rows = await db
