@@ -1,6 +1,6 @@
 // One order for administrators: facts, history, refunds, and the acts that are open now. Each act asks for a reason.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Button, Form, Input, Modal, Timeline } from "antd";
+import { Button, Form, Input, Timeline } from "antd";
 import { useState } from "react";
 import { useParams } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
@@ -11,6 +11,7 @@ import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { Facts } from "#console/ui/facts.tsx";
 import { required } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -88,42 +89,34 @@ function ActDialog({
   readonly order: AdminOrder;
   readonly onClose: () => void;
 }) {
-  const [form] = Form.useForm<Given>();
   const { run, isPending } = useActs(order, onClose);
   const rest = order.paid_minor - order.refunded_minor - order.disputed_minor;
   const amount = minorText(act === "manual" ? order.amount_minor : rest);
   return (
-    <Modal
-      open
+    <FormDialog<Given>
       title={TITLES[act]}
+      width={520}
       okText="确认"
-      cancelText="取消"
-      confirmLoading={isPending}
-      onOk={form.submit}
-      onCancel={onClose}
+      isBusy={isPending}
+      initialValues={{ amount, reason: "", trade_no: "" }}
+      onFinish={(given) => run(act, given)}
+      onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ amount, reason: "", trade_no: "" }}
-        onFinish={(given) => run(act, given)}
-      >
-        {act === "manual" ? (
-          <TextField name="trade_no" label="平台交易号" rules={[required]} maxLength={64} />
-        ) : null}
-        {act === "manual" || act === "refund" ? (
-          <TextField
-            name="amount"
-            label={act === "manual" ? "实收金额" : "退款金额"}
-            suffix={order.currency}
-            rules={[required]}
-          />
-        ) : null}
-        <Form.Item name="reason" label="原因" extra="记入操作审计。" rules={[required]}>
-          <Input maxLength={200} autoComplete="off" />
-        </Form.Item>
-      </Form>
-    </Modal>
+      {act === "manual" ? (
+        <TextField name="trade_no" label="平台交易号" rules={[required]} maxLength={64} />
+      ) : null}
+      {act === "manual" || act === "refund" ? (
+        <TextField
+          name="amount"
+          label={act === "manual" ? "实收金额" : "退款金额"}
+          suffix={order.currency}
+          rules={[required]}
+        />
+      ) : null}
+      <Form.Item name="reason" label="原因" extra="记入操作审计。" rules={[required]}>
+        <Input maxLength={200} autoComplete="off" />
+      </Form.Item>
+    </FormDialog>
   );
 }
 

@@ -28,7 +28,6 @@ function roleOptions(team: Team) {
 
 /** Quota from the own account into the wallet, or back. */
 export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way: "deposit" | "withdraw" }) {
-  const [form] = Form.useForm<{ amount: number }>();
   const client = useQueryClient();
   const [idempotencyKey] = useState(newActKey);
   const isIn = way === "deposit";
@@ -41,31 +40,25 @@ export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way:
     },
   });
   return (
-    <Modal
-      open
+    <FormDialog<{ amount: number }>
       title={isIn ? "转入团队钱包" : "从钱包转出"}
       width={480}
       okText={isIn ? "转入" : "转出"}
-      okButtonProps={{ loading: move.isPending }}
-      cancelText="取消"
-      onOk={form.submit}
-      onCancel={onClose}
+      isBusy={move.isPending}
+      lead={
+        <p>
+          {isIn
+            ? "从您的个人余额转入，双方的日志与账本各有一条记录。"
+            : "转到您的个人余额，双方的日志与账本各有一条记录。"}
+        </p>
+      }
+      onFinish={(body) => move.mutate({ params: { id: team.id }, body, idempotencyKey })}
+      onClose={onClose}
     >
-      <p>
-        {isIn
-          ? "从您的个人余额转入，双方的日志与账本各有一条记录。"
-          : "转到您的个人余额，双方的日志与账本各有一条记录。"}
-      </p>
-      <Form
-        form={form}
-        layout="vertical"
-        onFinish={(body) => move.mutate({ params: { id: team.id }, body, idempotencyKey })}
-      >
-        <Form.Item name="amount" label="额度" rules={[required]}>
-          <QuotaField amounts="set" />
-        </Form.Item>
-      </Form>
-    </Modal>
+      <Form.Item name="amount" label="额度" rules={[required]}>
+        <QuotaField amounts="set" />
+      </Form.Item>
+    </FormDialog>
   );
 }
 
