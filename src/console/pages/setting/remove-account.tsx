@@ -1,12 +1,13 @@
 // The end of the user's own account: the name typed to confirm, and the human check (requirements B5).
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Input, Modal } from "antd";
+import { Button, Input } from "antd";
 import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 import { call, useCall } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
 import { isRoot, signOut } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
+import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { Callout } from "#console/ui/callout.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -51,14 +52,14 @@ function RemovalDialog({ user, onClose }: { readonly user: User; readonly onClos
     if (turnstile !== undefined) removal.mutate({ query: { username: typed, turnstile } });
   };
   return (
-    <Modal
-      open
+    <AskDialog
       title="删除个人账户"
+      width={520}
       okText="确认删除"
-      okButtonProps={{ danger: true, loading: removal.isPending }}
-      cancelText="取消"
+      isBusy={removal.isPending}
+      isDanger
       onOk={confirm}
-      onCancel={onClose}
+      onClose={onClose}
     >
       <div className="tg-setting-stack">
         <Callout tone="bad">删除后，账户的余额与所有令牌立即作废，无法恢复；已经产生的记录会保留。</Callout>
@@ -88,7 +89,7 @@ function RemovalDialog({ user, onClose }: { readonly user: User; readonly onClos
         </div>
         <HumanCheckBox check={check} />
       </div>
-    </Modal>
+    </AskDialog>
   );
 }
 
