@@ -1,8 +1,10 @@
 // Browsers that log in through a provider: what tests of such logins do again and again.
-import type { Clock } from "#server/clock.ts";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import type { OptionKey } from "#contract/option.ts";
+import { type Clock, fakeClock } from "#server/clock.ts";
 import { type Forger, type Lies, startForger } from "#test/emulators/oidc-forger.ts";
 import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase } from "./app.ts";
-import type { Visitor } from "./visitor.ts";
+import { type Visitor, visit } from "./visitor.ts";
 
 export const SERVER = "https://gate.example";
 
@@ -103,5 +105,40 @@ export async function startSignOnApp(database: TestDatabase, clock: Clock): Prom
       await forger.close();
       await made.drop();
     },
+  };
+}
+
+/** Opens the app for the tests of a `describe`. After each of them everybody may register, and an hour passes. */
+export function useSignOnApp(database: TestDatabase) {
+  const clock = fakeClock();
+  let world: SignOnApp;
+  beforeAll(async () => {
+    world = await startSignOnApp(database, clock);
+  });
+  afterAll(() => world.close());
+  const set = (key: OptionKey, value: string) => world.app.ctx.options.set(key, value);
+  afterEach(async () => {
+    await set("RegisterEnabled", "true");
+    clock.advance(3_600_000);
+  });
+  return {
+    clock,
+    set,
+    get app() {
+      return world.app;
+    },
+    get forger() {
+      return world.forger;
+    },
+    get row() {
+      return world.row;
+    },
+    get slug() {
+      return world.row.slug;
+    },
+    visit: () => visit(world.app),
+    login: (who: Visitor, sub: string, lies: Lies = {}, at = world.row.slug) =>
+      loginThrough(who, at, { forger: world.forger, sub, lies }),
+    self: async (who: Visitor) => (await who.call("GET", "/api/user/self")).data,
   };
 }

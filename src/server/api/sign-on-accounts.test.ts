@@ -1,10 +1,9 @@
 // Whose account an identity at a login provider opens (requirements I42, I43, I46, I48).
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { fakeClock } from "#server/clock.ts";
+import { describe, expect, test } from "vitest";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
-import type { Forger, Lies } from "#test/emulators/oidc-forger.ts";
+import type { Lies } from "#test/emulators/oidc-forger.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
 import { signInNew } from "#test/worlds/mail-app.ts";
 import { withPhone } from "#test/worlds/people.ts";
 import {
@@ -12,52 +11,29 @@ import {
   beginAt,
   changeProvider,
   comeBackTo,
-  loginThrough,
-  type SignOnApp,
   somebody,
-  startSignOnApp,
+  useSignOnApp,
 } from "#test/worlds/sign-on-app.ts";
-import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const BY_HAND = "该邮箱已有账户：请先用原来的方式登录，再在个人设置中绑定";
 
 describe.each(databases)("identities at login providers on $name", (database) => {
-  const clock = fakeClock();
-  let world: SignOnApp;
-  let app: TestApp;
-  let forger: Forger;
-  let row: SignOnApp["row"];
-  let slug: string;
-
-  beforeAll(async () => {
-    world = await startSignOnApp(database, clock);
-    ({ app, forger, row } = world);
-    slug = row.slug;
-  });
-  afterAll(() => world.close());
-  afterEach(async () => {
-    await set("RegisterEnabled", "true");
-    clock.advance(3_600_000);
-  });
-
-  const set = (key: string, value: string) => app.ctx.options.set(key as never, value);
-  const login = (who: Visitor, sub: string, lies: Lies = {}, at = slug) =>
-    loginThrough(who, at, { forger, sub, lies });
-  const self = async (who: Visitor) => (await who.call("GET", "/api/user/self")).data;
+  const sso = useSignOnApp(database);
+  const { clock, set, visit, login, self } = sso;
   const proved = (email: string): Lies => ({ claims: { email, email_verified: true } });
 
   describe("whose account it opens", () => {
     test("a known identity opens its account; nothing of a disabled or deleted one", async () => {
       const sub = somebody();
-      const first = await login(visit(app), sub);
+      const first = await login(visit(), sub);
       expect(first.data).toMatchObject({ username: expect.stringMatching(/^sso_[2-9a-z]{5}$/), role: 1 });
-      expect((await login(visit(app), sub)).data.id).toBe(first.data.id);
+      expect((await login(visit(), sub)).data.id).toBe(first.data.id);
       for (const [from, to] of [
         [1, 2],
         [2, 3],
       ] as const) {
-        await setUserStatus(app.ctx.db, first.data.id, from, to);
-        expect((await login(visit(app), sub)).message).toBe("该账户已停用，请联系管理员");
+        await setUserStatus(sso.app.ctx.db, first.data.id, from, to);
+        expect((await login(visit(), sub)).message).toBe("该账户已停用，请联系管理员");
       }
     });
 
@@ -76,14 +52,14 @@ describe.each(databases)("identities at login providers on $name", (database) =>
         ["no address", true, ""],
       ];
       for (const [email, email_verified, kept] of emails) {
-        const who = visit(app);
+        const who = visit();
         expect((await login(who, somebody(), { claims: { email, email_verified } })).success).toBe(true);
         expect((await self(who)).email).toBe(kept);
       }
     });
 
     test("an address and its flag come from one place", async () => {
-      const who = visit(app);
+      const who = visit();
       await login(who, somebody(), {
         claims: { email: "split@corp.example" },
         profile: { email: "other@corp.example", email_verified: true },
@@ -94,20 +70,20 @@ describe.each(databases)("identities at login providers on $name", (database) =>
     /** An account with an address, as one that proved it. */
     async function owner(email: string, kind: { role?: number } = {}) {
       const name = email.slice(0, email.indexOf("@"));
-      const user = await seedUser(app.ctx, name, kind);
-      await updateUserProfile(app.ctx.db, user.id, { email });
+      const user = await seedUser(sso.app.ctx, name, kind);
+      await updateUserProfile(sso.app.ctx.db, user.id, { email });
       return user;
     }
 
     test("an account with the proved address is offered to its owner, and not opened", async () => {
       const user = await owner("offer@corp.example");
       const sub = somebody();
-      expect((await login(visit(app), sub, proved("offer@corp.example"))).message).toBe(BY_HAND);
+      expect((await login(visit(), sub, proved("offer@corp.example"))).message).toBe(BY_HAND);
       // The owner logs in as before and binds; from then on the identity opens the account.
-      const who = visit(app);
+      const who = visit();
       await who.call("POST", "/api/user/login", { username: "offer", password: seedPassword });
       expect(await login(who, sub)).toMatchObject({ success: true, message: "bind", data: null });
-      expect((await login(visit(app), sub)).data.id).toBe(user.id);
+      expect((await login(visit(), sub)).data.id).toBe(user.id);
     });
 
     test("an address that the provider does not vouch for makes another account and leaves the first alone", async () => {
@@ -116,7 +92,7 @@ describe.each(databases)("identities at login providers on $name", (database) =>
         { email: "victim@corp.example", email_verified: false },
         { email: "victim@corp.example" },
       ]) {
-        const who = visit(app);
+        const who = visit();
         const answer = await login(who, somebody(), { claims });
         expect(answer.data.id).not.toBe(user.id);
         expect((await self(who)).email).toBe("");
@@ -124,12 +100,12 @@ describe.each(databases)("identities at login providers on $name", (database) =>
     });
 
     test("where the operator lets addresses link, an ordinary account is taken over once, by one subject", async () => {
-      const linking = await addProvider(app, {
-        issuer: forger.url,
+      const linking = await addProvider(sso.app, {
+        issuer: sso.forger.url,
         mail_domains: ["corp.example"],
         links_by_mail: true,
       });
-      const through = (sub: string, email: string) => login(visit(app), sub, proved(email), linking.slug);
+      const through = (sub: string, email: string) => login(visit(), sub, proved(email), linking.slug);
       const user = await owner("linked@corp.example");
       const sub = somebody();
       expect((await through(sub, "linked@corp.example")).data.id).toBe(user.id);
@@ -140,25 +116,25 @@ describe.each(databases)("identities at login providers on $name", (database) =>
       expect((await through(somebody(), "staff@corp.example")).message).toBe(BY_HAND);
       await owner("super@corp.example", { role: 100 });
       expect((await through(somebody(), "super@corp.example")).message).toBe(BY_HAND);
-      const { user: phoned } = await withPhone(app, 1);
-      await updateUserProfile(app.ctx.db, phoned.id, { email: "guarded@corp.example" });
+      const { user: phoned } = await withPhone(sso.app, 1);
+      await updateUserProfile(sso.app.ctx.db, phoned.id, { email: "guarded@corp.example" });
       expect((await through(somebody(), "guarded@corp.example")).message).toBe(BY_HAND);
       await owner("tag@corp.example");
       expect((await through(somebody(), "tag+x@corp.example")).message).toBe(BY_HAND);
     });
 
     test("registration that is closed, for all or at this provider, makes no account; its own domain may still join", async () => {
-      const never = await addProvider(app, { issuer: forger.url, sign_up: "never" });
-      expect((await login(visit(app), somebody(), {}, never.slug)).message).toBe("当前未开放注册");
+      const never = await addProvider(sso.app, { issuer: sso.forger.url, sign_up: "never" });
+      expect((await login(visit(), somebody(), {}, never.slug)).message).toBe("当前未开放注册");
       await set("RegisterEnabled", "false");
-      expect((await login(visit(app), somebody())).message).toBe("当前未开放注册");
-      const joining = await addProvider(app, {
-        issuer: forger.url,
+      expect((await login(visit(), somebody())).message).toBe("当前未开放注册");
+      const joining = await addProvider(sso.app, {
+        issuer: sso.forger.url,
         mail_domains: ["corp.example"],
         sign_up: "domain",
       });
       const join = async (email: string, isProved: unknown = true) =>
-        (await login(visit(app), somebody(), { claims: { email, email_verified: isProved } }, joining.slug))
+        (await login(visit(), somebody(), { claims: { email, email_verified: isProved } }, joining.slug))
           .message;
       expect(await join("join1@corp.example")).toBe("");
       for (const email of [
@@ -170,21 +146,25 @@ describe.each(databases)("identities at login providers on $name", (database) =>
         expect(await join(email)).toBe("当前未开放注册");
       expect(await join("join2@corp.example", false)).toBe("当前未开放注册");
       for (const domain of ["qq.com", "gmail.com", "corp", "*.corp.example", "@corp.example"])
-        await expect(addProvider(app, { issuer: forger.url, mail_domains: [domain] })).rejects.toThrow();
+        await expect(
+          addProvider(sso.app, { issuer: sso.forger.url, mail_domains: [domain] }),
+        ).rejects.toThrow();
     });
 
     test("50 first logins of one subject at once make one account and one identity", async () => {
       const sub = somebody();
-      const visitors = Array.from({ length: 50 }, () => visit(app));
+      const visitors = Array.from({ length: 50 }, () => visit());
       const backs = await Promise.all(
         visitors.map(async (who) =>
-          forger.agree(await beginAt(who, slug), sub, proved("fifty@corp.example")),
+          sso.forger.agree(await beginAt(who, sso.slug), sub, proved("fifty@corp.example")),
         ),
       );
-      const answers = await Promise.all(visitors.map((who, at) => comeBackTo(who, slug, backs[at] ?? {})));
+      const answers = await Promise.all(
+        visitors.map((who, at) => comeBackTo(who, sso.slug, backs[at] ?? {})),
+      );
       expect(answers.filter(({ success }) => success)).toHaveLength(50);
       expect(new Set(answers.map(({ data }) => data?.id)).size).toBe(1);
-      const rows = await app.ctx.db
+      const rows = await sso.app.ctx.db
         .selectFrom("identities")
         .select("id")
         .where("subject", "=", sub)
@@ -194,19 +174,19 @@ describe.each(databases)("identities at login providers on $name", (database) =>
 
     test("a super administrator comes in only after binding it in a session that just began with the password", async () => {
       const sub = somebody();
-      const stale = await signInNew(app, "sso-super", { role: 100 });
+      const stale = await signInNew(sso.app, "sso-super", { role: 100 });
       clock.advance(601_000);
       expect((await login(stale, sub)).message).toContain("请先用密码重新登录");
       await stale.call("POST", "/api/user/login", { username: "sso-super", password: seedPassword });
       expect((await login(stale, sub)).message).toBe("bind");
-      expect((await login(visit(app), sub)).data.username).toBe("sso-super");
+      expect((await login(visit(), sub)).data.username).toBe("sso-super");
     });
   });
 
   describe("what is bound", () => {
     test("belongs to one account; a second one of the same provider is refused", async () => {
       const sub = somebody();
-      const [mine, rival] = [await signInNew(app, "bind-mine"), await signInNew(app, "bind-rival")];
+      const [mine, rival] = [await signInNew(sso.app, "bind-mine"), await signInNew(sso.app, "bind-rival")];
       expect((await login(mine, sub)).message).toBe("bind");
       expect((await login(rival, sub)).message).toBe("该第三方账号已绑定其他用户");
       expect((await login(mine, sub)).message).toBe("已经绑定了该账号");
@@ -215,18 +195,18 @@ describe.each(databases)("identities at login providers on $name", (database) =>
 
     test("is unbound with the sessions it began, but never the last way in", async () => {
       const sub = somebody();
-      const mine = await signInNew(app, "unbinds");
+      const mine = await signInNew(sso.app, "unbinds");
       await login(mine, sub);
-      const through = visit(app);
+      const through = visit();
       await login(through, sub);
       const { data } = await mine.call("GET", "/api/oauth/identity");
-      expect(data).toMatchObject([{ slug, name: row.name, last_login_at: expect.any(Number) }]);
+      expect(data).toMatchObject([{ slug: sso.slug, name: sso.row.name, last_login_at: expect.any(Number) }]);
       expect((await mine.call("DELETE", `/api/oauth/identity/${data[0].id}`)).success).toBe(true);
       expect((await through.call("GET", "/api/user/self")).status).toBe(401);
       expect((await self(mine)).username).toBe("unbinds");
 
-      const second = await addProvider(app, { issuer: forger.url });
-      const only = visit(app);
+      const second = await addProvider(sso.app, { issuer: sso.forger.url });
+      const only = visit();
       await login(only, somebody());
       await login(only, somebody(), {}, second.slug);
       const both: { id: number }[] = (await only.call("GET", "/api/oauth/identity")).data;
@@ -235,7 +215,7 @@ describe.each(databases)("identities at login providers on $name", (database) =>
         both.map(({ id }) => only.call("DELETE", `/api/oauth/identity/${id}`)),
       );
       expect(answers.filter(({ success }) => success)).toHaveLength(1);
-      const left = await app.ctx.db
+      const left = await sso.app.ctx.db
         .selectFrom("identities")
         .select("id")
         .where(
@@ -249,41 +229,43 @@ describe.each(databases)("identities at login providers on $name", (database) =>
     });
 
     const rivalUnbind = async (id: number) =>
-      (await signInNew(app, `rival-${id}`)).call("DELETE", `/api/oauth/identity/${id}`);
+      (await signInNew(sso.app, `rival-${id}`)).call("DELETE", `/api/oauth/identity/${id}`);
 
     test("stays while its provider is off or deleted, and counts again when it is back", async () => {
-      const mine = await addProvider(app, { issuer: forger.url });
+      const mine = await addProvider(sso.app, { issuer: sso.forger.url });
       const sub = somebody();
-      const { data } = await login(visit(app), sub, {}, mine.slug);
-      await changeProvider(app, mine, { is_enabled: false });
-      expect((await visit(app).call("POST", `/api/oauth/${mine.slug}/begin`, {})).message).toBe(
+      const { data } = await login(visit(), sub, {}, mine.slug);
+      await changeProvider(sso.app, mine, { is_enabled: false });
+      expect((await visit().call("POST", `/api/oauth/${mine.slug}/begin`, {})).message).toBe(
         "管理员未启用该登录方式",
       );
-      await changeProvider(app, mine, { is_enabled: true });
-      expect((await login(visit(app), sub, {}, mine.slug)).data.id).toBe(data.id);
+      await changeProvider(sso.app, mine, { is_enabled: true });
+      expect((await login(visit(), sub, {}, mine.slug)).data.id).toBe(data.id);
       const remove = (name: string) =>
-        app.call(asRoot, "DELETE", `/api/login_provider/${mine.id}?name=${encodeURIComponent(name)}`);
+        sso.app.call(asRoot, "DELETE", `/api/login_provider/${mine.id}?name=${encodeURIComponent(name)}`);
       expect((await remove("wrong")).success).toBe(false);
       expect((await remove(mine.name)).success).toBe(true);
-      const again = await addProvider(app, { issuer: forger.url, slug: mine.slug });
-      expect((await login(visit(app), sub, {}, again.slug)).data.id).toBe(data.id);
-      await expect(addProvider(app, { issuer: forger.url, slug: mine.slug })).rejects.toThrow("标识已被");
+      const again = await addProvider(sso.app, { issuer: sso.forger.url, slug: mine.slug });
+      expect((await login(visit(), sub, {}, again.slug)).data.id).toBe(data.id);
+      await expect(addProvider(sso.app, { issuer: sso.forger.url, slug: mine.slug })).rejects.toThrow(
+        "标识已被",
+      );
 
-      await app.call(
+      await sso.app.call(
         asRoot,
         "DELETE",
         `/api/login_provider/${again.id}?name=${encodeURIComponent(again.name)}`,
       );
       clock.advance(31 * 86_400_000);
-      const late = await addProvider(app, { issuer: forger.url, slug: mine.slug });
-      expect((await login(visit(app), sub, {}, late.slug)).data.id).not.toBe(data.id);
+      const late = await addProvider(sso.app, { issuer: sso.forger.url, slug: mine.slug });
+      expect((await login(visit(), sub, {}, late.slug)).data.id).not.toBe(data.id);
     });
   });
 
   describe("what the rules give", () => {
     test("the first that fits; an absent claim says nothing; only a group that was given is taken back", async () => {
-      const ruled = await addProvider(app, {
-        issuer: forger.url,
+      const ruled = await addProvider(sso.app, {
+        issuer: sso.forger.url,
         rules: [
           { path: "realm.roles", value: "gold", group: "vip" },
           { path: "groups", value: "s", group: "svip" },
@@ -291,7 +273,7 @@ describe.each(databases)("identities at login providers on $name", (database) =>
       });
       const sub = somebody();
       const groupAfter = async (claims: Lies["claims"] = {}) => {
-        const who = visit(app);
+        const who = visit();
         expect((await login(who, sub, { claims }, ruled.slug)).success).toBe(true);
         return (await self(who)).group;
       };
@@ -299,17 +281,17 @@ describe.each(databases)("identities at login providers on $name", (database) =>
       expect(await groupAfter()).toBe("vip");
       expect(await groupAfter({ groups: "s" })).toBe("svip");
       expect(await groupAfter({ groups: [] })).toBe("default");
-      const { id } = (await login(visit(app), sub, {}, ruled.slug)).data;
-      await updateUserProfile(app.ctx.db, id, { group: "vip" });
+      const { id } = (await login(visit(), sub, {}, ruled.slug)).data;
+      await updateUserProfile(sso.app.ctx.db, id, { group: "vip" });
       expect(await groupAfter({ groups: [] })).toBe("vip");
       await expect(
-        addProvider(app, { issuer: forger.url, rules: [{ path: "a", value: "b", group: "nobody" }] }),
+        addProvider(sso.app, { issuer: sso.forger.url, rules: [{ path: "a", value: "b", group: "nobody" }] }),
       ).rejects.toThrow("没有这个分组");
     });
 
     test("no claim makes a person more than an ordinary user", async () => {
       for (const role of ["100", 100, "root", [10, 100]]) {
-        const who = visit(app);
+        const who = visit();
         await login(who, somebody(), { claims: { role, roles: role, is_admin: true } });
         expect((await self(who)).role).toBe(1);
       }

@@ -1,48 +1,24 @@
 // Logins through OpenID Connect: what they need, and what they refuse (requirements I40, I41, I44, I45, I48).
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { fakeClock } from "#server/clock.ts";
-import type { Forger, Lies } from "#test/emulators/oidc-forger.ts";
+import { describe, expect, test } from "vitest";
+import type { Lies } from "#test/emulators/oidc-forger.ts";
 import { startOidcWorld } from "#test/emulators/oidc-world.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
 import {
   addProvider,
   beginAt,
   comeBackTo,
   freshSlug,
-  loginThrough,
   SERVER,
-  type SignOnApp,
   somebody,
-  startSignOnApp,
+  useSignOnApp,
 } from "#test/worlds/sign-on-app.ts";
-import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const STATE = { status: 403, success: false, message: "登录状态校验失败，请重新发起" };
 
 describe.each(databases)("logins through OpenID Connect on $name", (database) => {
-  const clock = fakeClock();
-  let world: SignOnApp;
-  let app: TestApp;
-  let forger: Forger;
-  let row: SignOnApp["row"];
-  let slug: string;
-
-  beforeAll(async () => {
-    world = await startSignOnApp(database, clock);
-    ({ app, forger, row } = world);
-    slug = row.slug;
-  });
-  afterAll(() => world.close());
-  afterEach(async () => {
-    await set("RegisterEnabled", "true");
-    clock.advance(3_600_000);
-  });
-
-  const set = (key: string, value: string) => app.ctx.options.set(key as never, value);
-  const login = (who: Visitor, sub: string, lies: Lies = {}, at = slug) =>
-    loginThrough(who, at, { forger, sub, lies });
-  const self = async (who: Visitor) => (await who.call("GET", "/api/user/self")).data;
+  const sso = useSignOnApp(database);
+  const { clock, set, visit, login, self } = sso;
   const failed = { success: false, message: expect.stringMatching(/登录失败，请重新发起$/) };
 
   describe("against a provider that we did not write", () => {
@@ -57,7 +33,7 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
           name: "Anna",
           groups: ["vips"],
         });
-        const made = await addProvider(app, {
+        const made = await addProvider(sso.app, {
           slug: mine,
           issuer: world.issuer,
           client_id: world.clientId,
@@ -68,7 +44,7 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
         });
         expect(made.redirect_url).toBe(redirectUrl);
         const ids = new Set<number>();
-        for (const who of [visit(app), visit(app)]) {
+        for (const who of [visit(), visit()]) {
           const back = await world.agree(await beginAt(who, mine), "anna");
           const answer = await comeBackTo(who, mine, back.searchParams);
           expect(answer).toMatchObject({ success: true, message: "" });
@@ -86,13 +62,13 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
           expect(form.get("redirect_uri")).toBe(redirectUrl);
         }
         // A code that was used, and one with the verifier of another login.
-        const [first, second] = [visit(app), visit(app)];
+        const [first, second] = [visit(), visit()];
         const codes = [await world.agree(await beginAt(first, mine), "anna"), await beginAt(second, mine)];
         const stolen = { ...Object.fromEntries((codes[0] as URL).searchParams) };
         const state = new URL(String(codes[1])).searchParams.get("state") ?? "";
         expect(await comeBackTo(second, mine, { ...stolen, state })).toMatchObject(failed);
-        await app.ctx.db.deleteFrom("identities").where("provider_id", "=", made.id).execute();
-        await app.ctx.db
+        await sso.app.ctx.db.deleteFrom("identities").where("provider_id", "=", made.id).execute();
+        await sso.app.ctx.db
           .updateTable("users")
           .set({ email: "", mailbox: "" })
           .where("display_name", "=", "Anna")
@@ -105,10 +81,10 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
 
   describe("the way to the provider", () => {
     test("carries PKCE, a nonce and a redirect address that no header decides", async () => {
-      const who = visit(app);
+      const who = visit();
       const begun = await who.call(
         "POST",
-        `/api/oauth/${slug}/begin`,
+        `/api/oauth/${sso.slug}/begin`,
         {},
         {
           host: "localhost",
@@ -117,66 +93,68 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
         },
       );
       const url = new URL(begun.data);
-      expect(`${url.origin}${url.pathname}`).toBe(`${forger.url}/authorize`);
+      expect(`${url.origin}${url.pathname}`).toBe(`${sso.forger.url}/authorize`);
       expect(Object.fromEntries(url.searchParams)).toMatchObject({
         response_type: "code",
         client_id: "client-1",
-        redirect_uri: `${SERVER}/oauth/${slug}`,
+        redirect_uri: `${SERVER}/oauth/${sso.slug}`,
         scope: "openid profile email",
         code_challenge: expect.stringMatching(/^[\w-]{43}$/),
         code_challenge_method: "S256",
         nonce: expect.stringMatching(/^[\w-]{43}$/),
         state: expect.stringMatching(/^[\w-]{43}$/),
       });
-      const stored = JSON.stringify(await app.ctx.db.selectFrom("codes").selectAll().execute());
+      const stored = JSON.stringify(await sso.app.ctx.db.selectFrom("codes").selectAll().execute());
       for (const name of ["state", "nonce"]) expect(stored).not.toContain(url.searchParams.get(name));
     });
 
     test("leads nowhere while the server has no address, and from no provider that is off", async () => {
       await set("ServerAddress", "");
-      expect((await visit(app).call("POST", `/api/oauth/${slug}/begin`, {})).message).toContain("服务器地址");
+      expect((await visit().call("POST", `/api/oauth/${sso.slug}/begin`, {})).message).toContain(
+        "服务器地址",
+      );
       await set("ServerAddress", SERVER);
-      const off = await addProvider(app, { issuer: forger.url, is_enabled: false });
+      const off = await addProvider(sso.app, { issuer: sso.forger.url, is_enabled: false });
       for (const name of [off.slug, "nobody", "__proto__"])
-        expect((await visit(app).call("POST", `/api/oauth/${name}/begin`, {})).message).toBe(
+        expect((await visit().call("POST", `/api/oauth/${name}/begin`, {})).message).toBe(
           "管理员未启用该登录方式",
         );
     });
 
     test("a state works once, in its browser, for ten minutes, at its provider, for who was signed in", async () => {
-      const who = visit(app);
-      const back = forger.agree(await beginAt(who, slug), somebody());
-      expect((await comeBackTo(who, slug, back)).success).toBe(true);
-      expect(await comeBackTo(visit(app), slug, back)).toMatchObject(STATE);
+      const who = visit();
+      const back = sso.forger.agree(await beginAt(who, sso.slug), somebody());
+      expect((await comeBackTo(who, sso.slug, back)).success).toBe(true);
+      expect(await comeBackTo(visit(), sso.slug, back)).toMatchObject(STATE);
       await who.call("GET", "/api/user/logout");
-      expect(await comeBackTo(who, slug, back)).toMatchObject(STATE);
+      expect(await comeBackTo(who, sso.slug, back)).toMatchObject(STATE);
 
-      const mine = forger.agree(await beginAt(visit(app), slug), somebody());
-      const other = visit(app);
-      await beginAt(other, slug);
-      expect(await comeBackTo(other, slug, mine)).toMatchObject(STATE);
+      const mine = sso.forger.agree(await beginAt(visit(), sso.slug), somebody());
+      const other = visit();
+      await beginAt(other, sso.slug);
+      expect(await comeBackTo(other, sso.slug, mine)).toMatchObject(STATE);
 
-      const late = visit(app);
-      const old = forger.agree(await beginAt(late, slug), somebody());
+      const late = visit();
+      const old = sso.forger.agree(await beginAt(late, sso.slug), somebody());
       clock.advance(601_000);
-      expect(await comeBackTo(late, slug, old)).toMatchObject(STATE);
+      expect(await comeBackTo(late, sso.slug, old)).toMatchObject(STATE);
 
-      const second = await addProvider(app, { issuer: forger.url });
-      const mixed = visit(app);
-      const played = forger.agree(await beginAt(mixed, slug), somebody());
+      const second = await addProvider(sso.app, { issuer: sso.forger.url });
+      const mixed = visit();
+      const played = sso.forger.agree(await beginAt(mixed, sso.slug), somebody());
       expect(await comeBackTo(mixed, second.slug, played)).toMatchObject(STATE);
 
-      const guest = visit(app);
-      const forLogin = forger.agree(await beginAt(guest, slug), somebody());
-      await seedUser(app.ctx, "purposes-sso");
+      const guest = visit();
+      const forLogin = sso.forger.agree(await beginAt(guest, sso.slug), somebody());
+      await seedUser(sso.app.ctx, "purposes-sso");
       await guest.call("POST", "/api/user/login", { username: "purposes-sso", password: seedPassword });
-      expect(await comeBackTo(guest, slug, forLogin)).toMatchObject(STATE);
-      const forBinding = forger.agree(await beginAt(guest, slug), somebody());
+      expect(await comeBackTo(guest, sso.slug, forLogin)).toMatchObject(STATE);
+      const forBinding = sso.forger.agree(await beginAt(guest, sso.slug), somebody());
       await guest.call("GET", "/api/user/logout");
-      expect(await comeBackTo(guest, slug, forBinding)).toMatchObject(STATE);
+      expect(await comeBackTo(guest, sso.slug, forBinding)).toMatchObject(STATE);
 
       const github = await who.call("GET", "/api/oauth/state");
-      expect(await comeBackTo(who, slug, { code: "x", state: github.data })).toMatchObject(STATE);
+      expect(await comeBackTo(who, sso.slug, { code: "x", state: github.data })).toMatchObject(STATE);
     });
   });
 
@@ -200,11 +178,11 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
       ["HTML", () => ({ tokenAnswer: { status: 200, json: "<html>" } })],
       ["a fault", () => ({ tokenAnswer: { status: 500, json: {} } })],
     ])("%s opens no session, and is told by one sentence", async (_name, lies) => {
-      const who = visit(app);
-      const before = await app.ctx.db.selectFrom("users").select("id").execute();
+      const who = visit();
+      const before = await sso.app.ctx.db.selectFrom("users").select("id").execute();
       expect(await login(who, somebody(), lies())).toMatchObject(failed);
       expect(who.cookies.has("session")).toBe(false);
-      expect(await app.ctx.db.selectFrom("users").select("id").execute()).toHaveLength(before.length);
+      expect(await sso.app.ctx.db.selectFrom("users").select("id").execute()).toHaveLength(before.length);
     });
 
     test.each<[string, (back: Record<string, string>) => Record<string, string>]>([
@@ -213,9 +191,9 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
       ["a code that the provider did not give", (back) => ({ ...back, code: "made-up" })],
       ["a refusal", ({ state = "", iss = "" }) => ({ state, iss, error: "access_denied" })],
     ])("an answer with %s opens no session", async (_name, change) => {
-      const who = visit(app);
-      const back = forger.agree(await beginAt(who, slug), somebody());
-      expect(await comeBackTo(who, slug, change({ ...back }))).toMatchObject(failed);
+      const who = visit();
+      const back = sso.forger.agree(await beginAt(who, sso.slug), somebody());
+      expect(await comeBackTo(who, sso.slug, change({ ...back }))).toMatchObject(failed);
       expect(who.cookies.has("session")).toBe(false);
     });
   });
@@ -228,8 +206,8 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
         "ftp://x.example",
         "https://u:p@x.example",
       ])
-        await expect(addProvider(app, { issuer })).rejects.toThrow();
-      const endless = await addProvider(app, { issuer: forger.url });
+        await expect(addProvider(sso.app, { issuer })).rejects.toThrow();
+      const endless = await addProvider(sso.app, { issuer: sso.forger.url });
       const answers = [
         { json: { filler: "x".repeat(300_000) } },
         { status: 302, json: {} },
@@ -238,22 +216,22 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
         { json: { issuer: "https://evil.example" } },
       ];
       for (const answer of answers) {
-        forger.discovery = () => answer;
-        const begun = await visit(app).call("POST", `/api/oauth/${endless.slug}/begin`, {});
+        sso.forger.discovery = () => answer;
+        const begun = await visit().call("POST", `/api/oauth/${endless.slug}/begin`, {});
         expect(begun).toMatchObject(failed);
-        const tested = await app.call(asRoot, "POST", `/api/login_provider/${endless.id}/test`, {});
+        const tested = await sso.app.call(asRoot, "POST", `/api/login_provider/${endless.id}/test`, {});
         expect(tested).toMatchObject({ success: true, data: { is_ok: false } });
       }
-      forger.discovery = undefined;
-      expect(await app.call(asRoot, "POST", `/api/login_provider/${endless.id}/test`, {})).toMatchObject({
+      sso.forger.discovery = undefined;
+      expect(await sso.app.call(asRoot, "POST", `/api/login_provider/${endless.id}/test`, {})).toMatchObject({
         data: { is_ok: true, detail: "" },
       });
-      expect((await login(visit(app), somebody(), {}, endless.slug)).success).toBe(true);
+      expect((await login(visit(), somebody(), {}, endless.slug)).success).toBe(true);
     });
 
     test("inner addresses that discovery names are not asked", async () => {
-      const sly = await addProvider(app, { issuer: forger.url });
-      forger.discovery = (issuer) => ({
+      const sly = await addProvider(sso.app, { issuer: sso.forger.url });
+      sso.forger.discovery = (issuer) => ({
         json: {
           issuer,
           authorization_endpoint: `${issuer}/authorize`,
@@ -261,24 +239,26 @@ describe.each(databases)("logins through OpenID Connect on $name", (database) =>
           jwks_uri: `${issuer}/jwks`,
         },
       });
-      expect(await login(visit(app), somebody(), {}, sly.slug)).toMatchObject(failed);
-      forger.discovery = undefined;
+      expect(await login(visit(), somebody(), {}, sly.slug)).toMatchObject(failed);
+      sso.forger.discovery = undefined;
     });
 
-    test("harms no other provider when it is gone", async () => {
-      const gone = await addProvider(app, { issuer: "http://127.0.0.1:9/" });
-      expect(await visit(app).call("POST", `/api/oauth/${gone.slug}/begin`, {})).toMatchObject(failed);
-      expect((await login(visit(app), somebody())).success).toBe(true);
-      const { data } = await visit(app).call("GET", "/api/status");
-      expect(data.oauth_providers).toContainEqual({ slug, name: row.name, kind: "oidc" });
+    test("harms nobody else when it is gone", async () => {
+      const gone = await addProvider(sso.app, { issuer: "http://127.0.0.1:9/" });
+      expect(await visit().call("POST", `/api/oauth/${gone.slug}/begin`, {})).toMatchObject(failed);
+      expect((await login(visit(), somebody())).success).toBe(true);
+      const { data } = await visit().call("GET", "/api/status");
+      expect(data.oauth_providers).toContainEqual({ slug: sso.slug, name: sso.row.name, kind: "oidc" });
     });
   });
 
   test("the secret is in no answer, no log and no table", async () => {
-    const listed = await app.call(asRoot, "GET", "/api/login_provider");
-    expect(listed.data.find(({ id }: { id: number }) => id === row.id)).toMatchObject({ has_secret: true });
-    const audit = await app.ctx.db.selectFrom("audit").selectAll().execute();
-    const stored = await app.ctx.db.selectFrom("login_providers").selectAll().execute();
+    const listed = await sso.app.call(asRoot, "GET", "/api/login_provider");
+    expect(listed.data.find(({ id }: { id: number }) => id === sso.row.id)).toMatchObject({
+      has_secret: true,
+    });
+    const audit = await sso.app.ctx.db.selectFrom("audit").selectAll().execute();
+    const stored = await sso.app.ctx.db.selectFrom("login_providers").selectAll().execute();
     expect(JSON.stringify([listed, audit, stored])).not.toContain("secret-canary");
   });
 });
