@@ -166,5 +166,3 @@ export async function startAlipay(now: Now) {
     },
   };
 }
-
-export type AlipayEmulator = Awaited<ReturnType<typeof startAlipay>>;

@@ -181,5 +181,3 @@ export async function startWeChatPay(now: Now) {
     },
   };
 }
-
-export type WeChatPayEmulator = Awaited<ReturnType<typeof startWeChatPay>>;

@@ -117,6 +117,12 @@ export async function startDesks(now: Now) {
     stripe,
     alipay,
     wechat,
+    /** What an administrator enters at a provider. */
+    draftOf(provider: PaymentProviderName): object {
+      const found = desks.find((one) => one.provider === provider);
+      if (!found) throw new Error(`no ${provider}`);
+      return found.draft;
+    },
     async close() {
       await Promise.all(desks.map(({ desk }) => desk.close()));
     },

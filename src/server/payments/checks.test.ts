@@ -1,30 +1,26 @@
 // Each check of a payment refuses by itself: a notice or an answer that is right in all but one thing credits nothing (requirements Y13–Y16,
 // Y29, Y33). Removing a check from the code lets one of these through.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type AlipayEmulator, startAlipay } from "#test/emulators/alipay-emulator.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
-import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulator.ts";
-import { startWeChatPay, type WeChatPayEmulator } from "#test/emulators/wechat-pay-emulator.ts";
 import { databases } from "#test/worlds/app.ts";
+import { type Desks, startDesks } from "#test/worlds/pay-desks.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
 
 const [sqlite] = databases;
 if (!sqlite) throw new Error("SQLite is the first");
 const world = new PaymentWorld();
-let epay: EpayEmulator;
-let stripe: StripeEmulator;
-let alipay: AlipayEmulator;
-let wechat: WeChatPayEmulator;
+let desks: Desks;
+let epay: Desks["epay"];
+let stripe: Desks["stripe"];
+let alipay: Desks["alipay"];
+let wechat: Desks["wechat"];
 
 beforeAll(async () => {
   await world.start(sqlite);
-  epay = await startEpay(world.clock.now);
-  stripe = await startStripe(world.clock.now);
-  alipay = await startAlipay(world.clock.now);
-  wechat = await startWeChatPay(world.clock.now);
+  desks = await startDesks(world.clock.now);
+  ({ epay, stripe, alipay, wechat } = desks);
 });
 afterAll(async () => {
-  await Promise.all([epay, stripe, alipay, wechat].map(({ desk }) => desk.close()));
+  await desks.close();
   await world.stop();
 });
 afterEach(() => {
@@ -58,8 +54,7 @@ async function ordered(account: Account, method: string): Promise<Credit> {
 describe("易支付", () => {
   let account: Account;
   beforeAll(async () => {
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    account = await world.account(desks.draftOf("epay-v1"));
   });
 
   test("a notice without the number of the payment, or of a payment that is not made, credits nothing", async () => {
@@ -133,12 +128,7 @@ describe("易支付", () => {
 describe("Stripe", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "stripe",
-      merchant_id: "acct_1",
-      methods: ["card"],
-      fields: { base_url: stripe.desk.url, secret_key: "sk_test_1", webhook_secret: stripe.webhookSecret },
-    });
+    account = await world.account(desks.draftOf("stripe"));
   });
   const tell = async ({ orderNo }: Credit) => {
     const { id } = stripe.sessionOf(stripe.desk.order(orderNo));
@@ -174,18 +164,8 @@ describe("Stripe", () => {
     await waits(credit, review);
   });
 
-  test("a session of no order of ours, or of another account's, credits nothing here", async () => {
-    const fields = {
-      base_url: stripe.desk.url,
-      secret_key: "sk_test_1",
-      webhook_secret: stripe.webhookSecret,
-    };
-    const other = await world.account({
-      provider: "stripe",
-      merchant_id: "acct_2",
-      methods: ["card"],
-      fields,
-    });
+  test("a session of nobody's order, or of another account's, credits nothing here", async () => {
+    const other = await world.account({ ...desks.draftOf("stripe"), merchant_id: "acct_2" });
     const foreign = await ordered(other, "card");
     stripe.desk.pay(foreign.orderNo);
     // Genuine at Stripe, but the order was made at the other account.
@@ -197,17 +177,7 @@ describe("Stripe", () => {
 describe("Alipay", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "alipay",
-      merchant_id: alipay.sellerId,
-      methods: ["qr"],
-      fields: {
-        base_url: alipay.desk.url,
-        app_id: alipay.appId,
-        platform_key: alipay.platform.publicPem,
-        private_key: alipay.merchant.privatePem,
-      },
-    });
+    account = await world.account(desks.draftOf("alipay"));
   });
 
   test("a notice without the number of the payment is refused", async () => {
@@ -246,19 +216,7 @@ describe("Alipay", () => {
 describe("WeChat Pay", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "wechat",
-      merchant_id: "1900000001",
-      methods: ["native"],
-      fields: {
-        base_url: wechat.desk.url,
-        app_id: "wx0000000000000001",
-        cert_serial: "ABCDEF0123",
-        platform_key: `${wechat.serial}\n${wechat.platform.publicPem}`,
-        api_key: wechat.apiKey,
-        private_key: wechat.merchant.privatePem,
-      },
-    });
+    account = await world.account(desks.draftOf("wechat"));
   });
 
   test("a yes that WeChat Pay did not sign was never received", async () => {

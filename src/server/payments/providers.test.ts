@@ -4,10 +4,8 @@ import Stripe from "stripe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listRefunds } from "#server/store/order-refunds.ts";
 import { debtOf } from "#server/store/users.ts";
-import { type AlipayEmulator, startAlipay } from "#test/emulators/alipay-emulator.ts";
-import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulator.ts";
-import { startWeChatPay, type WeChatPayEmulator } from "#test/emulators/wechat-pay-emulator.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
+import { type Desks, startDesks } from "#test/worlds/pay-desks.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
 import { STRIPE_VERSION } from "./providers/stripe-call.ts";
 
@@ -15,18 +13,18 @@ const [sqlite] = databases;
 if (!sqlite) throw new Error("SQLite is the first");
 
 const world = new PaymentWorld();
-let stripe: StripeEmulator;
-let alipay: AlipayEmulator;
-let wechat: WeChatPayEmulator;
+let desks: Desks;
+let stripe: Desks["stripe"];
+let alipay: Desks["alipay"];
+let wechat: Desks["wechat"];
 
 beforeAll(async () => {
   await world.start(sqlite);
-  stripe = await startStripe(world.clock.now);
-  alipay = await startAlipay(world.clock.now);
-  wechat = await startWeChatPay(world.clock.now);
+  desks = await startDesks(world.clock.now);
+  ({ stripe, alipay, wechat } = desks);
 });
 afterAll(async () => {
-  await Promise.all([stripe.desk.close(), alipay.desk.close(), wechat.desk.close()]);
+  await desks.close();
   await world.stop();
 });
 
@@ -38,12 +36,7 @@ const statesOf = async (orderNo: string) =>
 describe("Stripe", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "stripe",
-      merchant_id: "acct_1",
-      methods: ["card", "alipay"],
-      fields: { base_url: stripe.desk.url, secret_key: "sk_test_1", webhook_secret: stripe.webhookSecret },
-    });
+    account = await world.account({ ...desks.draftOf("stripe"), methods: ["card", "alipay"] });
   });
   const send = (event: { body: string; header: string }) =>
     world.notify(account, { body: event.body, headers: { "stripe-signature": event.header } });
@@ -177,17 +170,7 @@ describe("Stripe", () => {
 describe("Alipay", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "alipay",
-      merchant_id: alipay.sellerId,
-      methods: ["qr", "page"],
-      fields: {
-        base_url: alipay.desk.url,
-        app_id: alipay.appId,
-        platform_key: alipay.platform.publicPem,
-        private_key: alipay.merchant.privatePem,
-      },
-    });
+    account = await world.account({ ...desks.draftOf("alipay"), methods: ["qr", "page"] });
   });
   const send = (body: string) => world.notify(account, { body });
   const ok = { status: 200, text: "success" };
@@ -266,19 +249,7 @@ describe("Alipay", () => {
 describe("WeChat Pay", () => {
   let account: Account;
   beforeAll(async () => {
-    account = await world.account({
-      provider: "wechat",
-      merchant_id: "1900000001",
-      methods: ["native"],
-      fields: {
-        base_url: wechat.desk.url,
-        app_id: "wx0000000000000001",
-        cert_serial: "ABCDEF0123",
-        platform_key: `${wechat.serial}\n${wechat.platform.publicPem}`,
-        api_key: wechat.apiKey,
-        private_key: wechat.merchant.privatePem,
-      },
-    });
+    account = await world.account(desks.draftOf("wechat"));
   });
   const send = (notice: { body: string; headers: Record<string, string> }) => world.notify(account, notice);
 
