@@ -1,11 +1,12 @@
 // A server with merchant accounts at emulated providers, users who buy, and a clock of its own; the books are checked at the end.
-import { expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Order } from "#contract/payment.ts";
 import { fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollDue } from "#server/payments/poller.ts";
 import { findOrder, type OrderRow } from "#server/store/orders.ts";
 import { getUser } from "#server/store/users.ts";
+import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
 import { temporaryDir } from "./process.ts";
@@ -116,4 +117,43 @@ export class PaymentWorld {
   async openEvents(): Promise<Answer["data"]> {
     return (await this.app.call(asRoot, "GET", "/api/payment/event?size=100")).data;
   }
+}
+
+/** With a 易支付 site beside it. */
+export class EpayWorld extends PaymentWorld {
+  #epay: EpayEmulator | undefined;
+
+  get epay(): EpayEmulator {
+    if (!this.#epay) throw new Error("the world was not started");
+    return this.#epay;
+  }
+
+  override async start(database: TestDatabase): Promise<void> {
+    await super.start(database);
+    this.#epay = await startEpay(this.clock.now);
+  }
+
+  override async stop(): Promise<void> {
+    await this.#epay?.desk.close();
+    await super.stop();
+  }
+
+  /** Makes a merchant account at the site. */
+  site(change: object = {}): Promise<Account> {
+    const fields = { base_url: this.epay.desk.url, key: this.epay.key };
+    return this.account({ provider: "epay-v1", methods: ["alipay"], fields, ...change });
+  }
+
+  /** Pays an order at the site, which tells of it. */
+  pay(account: Account, orderNo: string): Promise<{ status: number; text: string }> {
+    return this.notify(account, { query: this.epay.noticeV1(this.epay.desk.pay(orderNo)) });
+  }
+}
+
+/** Opens such a world for the tests of a `describe`. */
+export function useEpayWorld(database: TestDatabase): EpayWorld {
+  const world = new EpayWorld();
+  beforeAll(() => world.start(database));
+  afterAll(() => world.stop());
+  return world;
 }

@@ -1,12 +1,11 @@
 // A server that sells plans at an emulated Stripe, which renews them, and at a 易支付 site, where they are paid for by hand.
 import { expect } from "vitest";
 import { findRenewalByFirst, type RenewalRow } from "#server/store/plan-renewals.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import type { EmulatedInvoice, EmulatedSubscription } from "#test/emulators/stripe-billing-emulator.ts";
 import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulator.ts";
 import type { SeededUser } from "#test/seeds/seed.ts";
 import { type Answer, asRoot, type TestDatabase } from "./app.ts";
-import { type Account, PaymentWorld } from "./payment-world.ts";
+import { type Account, EpayWorld } from "./payment-world.ts";
 
 export const PLAN_DRAFT = {
   is_enabled: true,
@@ -31,9 +30,8 @@ export interface Subscribed {
   readonly subscription: EmulatedSubscription;
 }
 
-export class RenewalWorld extends PaymentWorld {
+export class RenewalWorld extends EpayWorld {
   #stripe: StripeEmulator | undefined;
-  #epay: EpayEmulator | undefined;
   #cards: Account | undefined;
   #byHand: Account | undefined;
   #plans = 0;
@@ -52,23 +50,20 @@ export class RenewalWorld extends PaymentWorld {
   override async start(database: TestDatabase): Promise<void> {
     await super.start(database);
     const stripe = await startStripe(this.clock.now);
-    const epay = await startEpay(this.clock.now);
     this.#stripe = stripe;
-    this.#epay = epay;
     this.#cards = await this.account({
       provider: "stripe",
       merchant_id: "acct_1",
       methods: ["card", "alipay"],
       fields: { base_url: stripe.desk.url, secret_key: "sk_test_1", webhook_secret: stripe.webhookSecret },
     });
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    this.#byHand = await this.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    this.#byHand = await this.site();
     // Months pass here.
     await this.app.ctx.options.set("MfaRequiredFor", "none");
   }
 
   override async stop(): Promise<void> {
-    await Promise.all([this.#stripe?.desk.close(), this.#epay?.desk.close()]);
+    await this.#stripe?.desk.close();
     await super.stop();
   }
 
@@ -92,12 +87,12 @@ export class RenewalWorld extends PaymentWorld {
 
   /** Buys a period without renewal, at the site. */
   async payByHand(user: SeededUser, plan: SoldPlan): Promise<void> {
-    const [epay, account] = [this.#epay, this.#byHand];
-    if (!epay || !account) throw new Error("the world was not started");
+    const account = this.#byHand;
+    if (!account) throw new Error("the world was not started");
     const change = { instance_id: account.id, method: "alipay", renews: false };
     const { data, message } = await this.orderPlan(user, plan, change);
     expect(message).toBe("");
-    await this.notify(account, { query: epay.noticeV1(epay.desk.pay(data.order_no)) });
+    await this.pay(account, data.order_no);
   }
 
   /** Sends an event of Stripe. Returns the status of the answer. */

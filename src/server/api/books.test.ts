@@ -1,24 +1,12 @@
-// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that was changed beside the ledger
-// (requirements Y64).
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that somebody changed by hand (requirements Y64).
+import { describe, expect, test } from "vitest";
 import { advanceSums } from "#server/money/sums.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { seedToken } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
-import { PaymentWorld } from "#test/worlds/payment-world.ts";
+import { useEpayWorld } from "#test/worlds/payment-world.ts";
 
 describe.each(databases)("reconciliation on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
-
-  beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-  });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
-  });
+  const world = useEpayWorld(database);
 
   const look = async () => (await world.app.call(asRoot, "GET", "/api/reconciliation")).data;
 
@@ -77,13 +65,12 @@ describe.each(databases)("reconciliation on $name", (database) => {
   });
 
   test("a merchant account's sums are those of its orders", async () => {
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    const account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    const account = await world.site();
     const paid = await world.ordered(account);
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(paid.order.order_no)) });
+    await world.pay(account, paid.order.order_no);
     const odd = await world.ordered(account);
     await world.notify(account, {
-      query: epay.noticeV1(epay.desk.pay(odd.order.order_no), { money: "6.00" }),
+      query: world.epay.noticeV1(world.epay.desk.pay(odd.order.order_no), { money: "6.00" }),
     });
     await world.ordered(account);
     await world.app.call(asRoot, "POST", `/api/payment/manage/${paid.order.order_no}/refund`, {

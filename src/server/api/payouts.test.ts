@@ -1,29 +1,20 @@
 // Payouts of commission (requirements Y54): what is too new is held, a refund takes it from there, and an amount is paid once.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { microOf } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import type { SeededUser } from "#test/seeds/seed.ts";
 import { asRoot, databases, type Who } from "#test/worlds/app.ts";
-import { PaymentWorld } from "#test/worlds/payment-world.ts";
+import { type Account, useEpayWorld } from "#test/worlds/payment-world.ts";
 
 const DAY_MS = 86_400_000;
 const ALIPAY = { way: "alipay", account: "13800000000", name: "李华" };
 
 describe.each(databases)("payouts on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
-  let account: Awaited<ReturnType<PaymentWorld["account"]>>;
+  const world = useEpayWorld(database);
+  let account: Account;
 
   beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
-  });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
+    account = await world.site();
   });
 
   const call = (who: Who, method: string, path: string, body?: object) =>
@@ -48,7 +39,7 @@ describe.each(databases)("payouts on $name", (database) => {
       .where("id", "=", user.id)
       .execute();
     const { data: order } = await world.buy(user.who, account, { dollars: 1_000 });
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+    await world.pay(account, order.order_no);
     return order.order_no;
   };
   const owed = async ({ id }: SeededUser) => (await getUser(world.app.ctx.db, id)).invite_commission_micro;

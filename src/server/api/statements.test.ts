@@ -1,28 +1,17 @@
 // Statements over the API (requirements Y59): of one's own account and of a team's wallet, with the money that entries stand for.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { monthAfter, monthOf, monthStart } from "#contract/month.ts";
 import { Role } from "#contract/user.ts";
 import { statements as job } from "#server/jobs/statements.ts";
 import { listStatements } from "#server/store/statements.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { bill } from "#test/worlds/ledger-world.ts";
-import { PaymentWorld } from "#test/worlds/payment-world.ts";
+import { useEpayWorld } from "#test/worlds/payment-world.ts";
 import { readPdf } from "#test/worlds/pdf-reader.ts";
 
 describe.each(databases)("statements on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
-
-  beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-  });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
-  });
+  const world = useEpayWorld(database);
 
   const month = () => monthOf(world.clock.seconds());
   /** Lets the running month end and be closed. */
@@ -31,10 +20,9 @@ describe.each(databases)("statements on $name", (database) => {
 
   test("name what was paid, refunded and used, and are the ledger's to the unit", async () => {
     const { ctx } = world.app;
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    const account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    const account = await world.site();
     const { user, order } = await world.ordered(account);
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+    await world.pay(account, order.order_no);
     const refund = { amount: "3.00", reason: "测试" };
     await world.app.call(asRoot, "POST", `/api/payment/manage/${order.order_no}/refund`, refund);
     const { id: tokenId } = await seedToken(ctx, user.id);

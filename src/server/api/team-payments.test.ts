@@ -1,16 +1,14 @@
 // Money that comes into a team's wallet (requirements O10): codes and orders of its owner and finance, credited to the wallet once, with
-// no gift and no commission; other members do not see the orders.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+// no gift and no commission; nobody else sees the orders.
+import { beforeAll, describe, expect, test } from "vitest";
 import { changeOrder } from "#server/payments/evidence.ts";
 import { debtOf } from "#server/store/users.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import type { SeededUser } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
-import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
+import { type Account, useEpayWorld } from "#test/worlds/payment-world.ts";
 
 describe.each(databases)("paying into a team's wallet on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
+  const world = useEpayWorld(database);
   let account: Account;
   let team: number;
   let wallet: number;
@@ -18,10 +16,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
   const who = (name: string) => people[name]?.who ?? expect.fail();
 
   beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-    const fields = { base_url: `${epay.desk.url}/`, key: epay.key };
-    account = await world.account({ provider: "epay-v1", methods: ["alipay", "wxpay"], fields });
+    account = await world.site({ methods: ["alipay", "wxpay"] });
     people["owner"] = await world.buyer();
     const { data } = await world.app.call(who("owner"), "POST", "/api/team/", { name: "研发" });
     team = data.id;
@@ -34,10 +29,6 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     const row = world.app.ctx.db.selectFrom("teams").select("wallet_id").where("id", "=", team);
     wallet = (await row.executeTakeFirstOrThrow()).wallet_id;
   });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
-  });
 
   const quotaOf = async (id: number) => {
     const row = world.app.ctx.db.selectFrom("users").select("quota").where("id", "=", id);
@@ -49,7 +40,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     const made = await world.buy(who("finance"), account, { team_id: team });
     expect(made).toMatchObject({ success: true, data: { status: "pending", team_id: team } });
     const { order_no } = made.data;
-    const query = epay.noticeV1(epay.desk.pay(order_no));
+    const query = world.epay.noticeV1(world.epay.desk.pay(order_no));
     await Promise.all(Array.from({ length: 5 }, () => world.notify(account, { query })));
     expect((await quotaOf(wallet)) - before).toBe(25_000_000);
     expect(await world.gained(people["finance"] ?? expect.fail())).toBe(0);
@@ -120,7 +111,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     });
     const before = await state();
     const { data: order } = await world.buy(who("finance"), account, { team_id: team });
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(order.order_no)) });
+    await world.pay(account, order.order_no);
     expect(await state()).toEqual({ ...before, wallet: before.wallet + 25_000_000 });
     const refund = (amount: string | null) =>
       world.app.call(asRoot, "POST", `/api/payment/manage/${order.order_no}/refund`, {
@@ -145,7 +136,7 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     expect(after).toEqual({ ...before, wallet: 0, debt: 14_000_000 });
     // What comes in next pays it.
     const { data: next } = await world.buy(who("owner"), account, { team_id: team });
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(next.order_no)) });
+    await world.pay(account, next.order_no);
     expect(await state()).toMatchObject({ wallet: 11_000_000, debt: 0, people: before.people });
   });
 

@@ -1,11 +1,10 @@
 // A provider hears that a notice was taken after the commit, never before (requirements Y05): its answer waits for the ledger, and who dies
 // in between is told again and credits nothing twice.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Ledger } from "#server/money/ledger.ts";
 import { findOrder } from "#server/store/orders.ts";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { databases } from "#test/worlds/app.ts";
-import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
+import { type Account, useEpayWorld } from "#test/worlds/payment-world.ts";
 
 /** Something that a test lets go on. */
 function gate() {
@@ -17,27 +16,19 @@ function gate() {
 }
 
 describe.each(databases)("the answer to a notice on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
+  const world = useEpayWorld(database);
   let account: Account;
   let change: Ledger["changeOrder"];
 
   beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-    const fields = { base_url: epay.desk.url, key: epay.key };
-    account = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    account = await world.site();
     change = world.app.ctx.ledger.changeOrder.bind(world.app.ctx.ledger);
-  });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
   });
 
   /** A notice of a new order, and what has become of its answer. */
   async function noticed() {
     const { user, order } = await world.ordered(account);
-    const query = epay.noticeV1(epay.desk.pay(order.order_no));
+    const query = world.epay.noticeV1(world.epay.desk.pay(order.order_no));
     const tell = () => world.notify(account, { query });
     return { user, no: order.order_no, tell };
   }

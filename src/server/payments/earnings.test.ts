@@ -1,35 +1,18 @@
 // What is left of margins after fees, commission and what plans bring for their calls (requirements X13).
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
+import { describe, expect, test } from "vitest";
 import { seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases } from "#test/worlds/app.ts";
-import { PaymentWorld } from "#test/worlds/payment-world.ts";
+import { useEpayWorld } from "#test/worlds/payment-world.ts";
 
 const YUAN = 1_000_000_000 / 7;
 
 describe.each(databases)("what is left of margins on $name", (database) => {
-  const world = new PaymentWorld();
-  let epay: EpayEmulator;
-
-  beforeAll(async () => {
-    await world.start(database);
-    epay = await startEpay(world.clock.now);
-  });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
-  });
+  const world = useEpayWorld(database);
 
   const net = async () => (await world.app.call(asRoot, "GET", "/api/margin?days=7")).net;
 
   test("counts what the platform keeps less what users paid, and commission less what was taken back", async () => {
-    const account = await world.account({
-      provider: "epay-v1",
-      methods: ["alipay"],
-      fee_bp: 100,
-      cost_bp: 60,
-      fields: { base_url: epay.desk.url, key: epay.key },
-    });
+    const account = await world.site({ fee_bp: 100, cost_bp: 60 });
     expect(await net()).toEqual({ fees: 0, commission: 0, plans: 0, margin: 0 });
     const inviter = await seedUser(world.app.ctx, "inviter");
     const buyer = await seedUser(world.app.ctx, "invited");
@@ -40,7 +23,7 @@ describe.each(databases)("what is left of margins on $name", (database) => {
       .execute();
     const { data, message } = await world.buy(buyer.who, account);
     expect(message).toBe("");
-    await world.notify(account, { query: epay.noticeV1(epay.desk.pay(data.order_no)) });
+    await world.pay(account, data.order_no);
     // 0.6 % of 30.30 yuan is 0.18, of which the user paid 0.30; 1.25 yuan of commission on $50.
     const fees = Math.round(-0.12 * YUAN);
     const commission = Math.round(1.25 * YUAN);
