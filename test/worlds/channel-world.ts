@@ -16,7 +16,7 @@ export interface ChannelWorld {
   readonly admin: SeededUser;
   set(key: OptionKey, value: string): Promise<unknown>;
   /** Stores a channel that leads to the upstream, and waits until this process has read it. Returns its id. */
-  add(change?: Partial<NewChannel>): Promise<number>;
+  add(change?: Partial<NewChannel> & { readonly key?: string }): Promise<number>;
   /** The channel as administrators see it. */
   row(id: number): Promise<Answer["data"]>;
 }
@@ -41,7 +41,8 @@ export function channelWorld(database: (typeof databases)[number]): ChannelWorld
   });
   beforeEach(async () => {
     vi.restoreAllMocks();
-    await app.ctx.db.deleteFrom("channels").execute();
+    // SQLite gives a new channel the id of one that was deleted, and with it whatever keys are left.
+    for (const table of ["channels", "channel_keys"] as const) await app.ctx.db.deleteFrom(table).execute();
     upstream.journal.length = 0;
   });
   return {

@@ -1,46 +1,19 @@
 // The keys of a channel through the management API: pasted in any form, once each, and never told again (requirements C29).
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ChannelKey, KeyPreview } from "#contract/channel-key.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
-import { seedChannel } from "#test/worlds/stores.ts";
+import { databases } from "#test/worlds/app.ts";
+import { channelWorld } from "#test/worlds/channel-world.ts";
 
 const FIRST = "sk-canary-first-0123456789";
 const name = (index: number) => `sk-canary-pasted-${String(index).padStart(6, "0")}`;
 
 describe.each(databases)("the keys of a channel on $name", (database) => {
-  let app: TestApp;
-  let upstream: FakeUpstream;
-  let admin: SeededUser;
-  let drop: () => Promise<void>;
-
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    upstream = await createFakeUpstream();
-    admin = await seedUser(app.ctx, "admin", { role: 10 });
-  });
-  afterAll(async () => {
-    await app.close();
-    await upstream.close();
-    await drop();
-  });
-
-  async function addChannel(key = FIRST): Promise<number> {
-    const { db, secrets, coord, candidates } = app.ctx;
-    const id = await seedChannel(db, {
-      type: 8,
-      base_url: upstream.url,
-      key_hash: secrets.hash(key),
-      key_sealed: secrets.seal(key, "channels.key"),
-    });
-    await coord.publish("channels", "");
-    await candidates.pending;
-    return id;
-  }
-  const call = (method: string, path: string, body?: unknown) => app.call(admin.who, method, path, body);
+  const world = channelWorld(database);
+  const addChannel = (key = FIRST) => world.add({ key, models: "gpt-4o" });
+  const call = (method: string, path: string, body?: unknown) =>
+    world.app.call(world.admin.who, method, path, body);
   const paste = async (id: number, text: string, path = "") =>
     (await call("POST", `/api/channel/${id}/keys${path}`, { text })).data as KeyPreview;
   const list = async (id: number, query = "") => {
@@ -72,8 +45,8 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     expect(rows.at(-1)).toMatchObject({ name: "backup", weight: 7, status: 1, used_quota: 0 });
     expect(answer).toMatchObject({ total: 6, enabled: 6, auto_disabled: 0 });
     // Nothing of a key is told: not here, not in the audit log.
-    const trail = await app.ctx.db.selectFrom("audit").selectAll().execute();
-    const stored = await app.ctx.db.selectFrom("channel_keys").selectAll().execute();
+    const trail = await world.app.ctx.db.selectFrom("audit").selectAll().execute();
+    const stored = await world.app.ctx.db.selectFrom("channel_keys").selectAll().execute();
     expect(JSON.stringify([rows, trail, stored])).not.toContain("canary");
     expect((await call("POST", `/api/channel/${id}/keys`, { text: name(1) })).success).toBe(false);
   });
@@ -86,16 +59,16 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     expect((await call("PUT", `/api/channel/${id}/keys`, { ids: [first], status: 2 })).data).toBe(1);
     expect((await list(id, "&status=2")).rows.map((row) => row.id)).toEqual([first]);
     // The first enabled key stands in the channel's own row.
-    const { secrets, db } = app.ctx;
+    const { secrets, db } = world.app.ctx;
     const rowOf = () => db.selectFrom("channels").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
     expect(await rowOf()).toMatchObject({ key_hash: secrets.hash(name(21)), status: 1 });
     await call("PUT", `/api/channel/${id}/keys`, { ids, status: 2 });
     expect(await rowOf()).toMatchObject({ status: 3 });
     // A disabled key can be tested too.
-    upstream.script(json(chatReply("hello")));
+    world.upstream.script(json(chatReply("hello")));
     const tested = await call("POST", `/api/channel/${id}/keys/test`, { key_id: second });
     expect(tested).toMatchObject({ success: true, message: "hello" });
-    expect(upstream.journal.at(-1)?.headers.authorization).toBe(`Bearer ${name(21)}`);
+    expect(world.upstream.journal.at(-1)?.headers.authorization).toBe(`Bearer ${name(21)}`);
     await call("PUT", `/api/channel/${id}/keys`, { ids, status: 1, weight: 5, models: "gpt-4o" });
     expect(await rowOf()).toMatchObject({ status: 1, status_reason: "" });
     expect((await list(id)).rows[0]).toMatchObject({ weight: 5, models: "gpt-4o" });
@@ -129,7 +102,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     await paste(id, `${name(41)}\n${name(42)}\n${name(43)}`);
     const { rows } = await list(id);
     const [, finished, back, byHand] = rows.map((row) => row.id);
-    const { db, options } = app.ctx;
+    const { db, options } = world.app.ctx;
     await options.set("AutomaticDisableChannelEnabled", "true");
     const off = { status: 3, status_reason: "status 401", probe_time: 1 };
     await db
@@ -138,7 +111,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
       .where("id", "=", back ?? 0)
       .execute();
     await call("PUT", `/api/channel/${id}/keys`, { ids: [byHand], status: 2 });
-    upstream.script((res, asked) => {
+    world.upstream.script((res, asked) => {
       const isFinished = asked.headers.authorization?.endsWith(name(41));
       const refused = {
         error: { message: "no such key", type: "invalid_request_error", code: "invalid_api_key" },
@@ -161,20 +134,20 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
   test("leave in the open only for the super administrator, when an option says so, and the trail tells it", async () => {
     const id = await addChannel();
     await paste(id, name(51));
-    const root = await seedUser(app.ctx, `root${database.name}`, { role: 100 });
-    const take = (who: SeededUser) => app.call(who.who, "POST", `/api/channel/${id}/keys/export`);
+    const root = await seedUser(world.app.ctx, `root${database.name}`, { role: 100 });
+    const take = (who: SeededUser) => world.app.call(who.who, "POST", `/api/channel/${id}/keys/export`);
     expect((await take(root)).message).toContain("密钥导出已关闭");
-    await app.ctx.options.set("ChannelKeyExportEnabled", "true");
-    expect((await take(admin)).success).toBe(false);
+    await world.app.ctx.options.set("ChannelKeyExportEnabled", "true");
+    expect((await take(world.admin)).success).toBe(false);
     expect((await take(root)).data).toMatchObject([{ key: FIRST }, { key: name(51), status: 1 }]);
-    const trail = await app.ctx.db
+    const trail = await world.app.ctx.db
       .selectFrom("audit")
       .selectAll()
       .where("action", "=", "channel.keys_export")
       .execute();
     expect(trail).toHaveLength(1);
     expect(JSON.stringify(trail)).not.toContain("canary");
-    await app.ctx.options.set("ChannelKeyExportEnabled", "false");
+    await world.app.ctx.options.set("ChannelKeyExportEnabled", "false");
   });
 
   test("ten thousand of them come in pages", async () => {
@@ -184,7 +157,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     const { answer } = await list(id, "&p=99");
     expect(answer).toMatchObject({ total: 10_000, enabled: 10_000 });
     expect((answer.data as ChannelKey[]).length).toBe(100);
-    expect(app.ctx.candidates.byId(id)?.keys?.enabled).toBe(10_000);
+    expect(world.app.ctx.candidates.byId(id)?.keys?.enabled).toBe(10_000);
   });
 
   test("are for administrators alone, and belong to their channel", async () => {
@@ -196,7 +169,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
       false,
     );
     expect((await call("POST", `/api/channel/${other}/keys/test`, { key_id: row?.id })).success).toBe(false);
-    const user = await seedUser(app.ctx, `u${database.name}`);
-    expect((await app.call(user.who, "GET", `/api/channel/${id}/keys`)).success).toBe(false);
+    const user = await seedUser(world.app.ctx, `u${database.name}`);
+    expect((await world.app.call(user.who, "GET", `/api/channel/${id}/keys`)).success).toBe(false);
   });
 });
