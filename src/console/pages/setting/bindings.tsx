@@ -19,6 +19,7 @@ import { RequiredEmail } from "#contract/auth.ts";
 import { oauthApi } from "#contract/oauth.ts";
 import { type User, userApi } from "#contract/user.ts";
 import { Identities } from "./identities.tsx";
+import { Way } from "./security/way.tsx";
 
 const EmailBinding = z.object({
   email: RequiredEmail,
@@ -80,7 +81,7 @@ function EmailBindingDialog({ onClose }: DialogProps) {
   );
 }
 
-interface WayProps {
+interface BindingProps {
   readonly icon: ReactNode;
   readonly name: string;
   readonly bound: string;
@@ -91,21 +92,13 @@ interface WayProps {
   readonly onBind: () => void;
 }
 
-function Way({ icon, name, bound, closed, action, isBusy = false, onBind }: WayProps) {
-  const state = bound !== "" ? bound : (closed ?? "未绑定");
+function Binding({ icon, name, bound, closed, action, isBusy = false, onBind }: BindingProps) {
   return (
-    <li className="tg-way">
-      <span className="tg-way-icon" aria-hidden="true">
-        {icon}
-      </span>
-      <span className="tg-way-words">
-        <strong>{name}</strong>
-        <span className="tg-muted">{state}</span>
-      </span>
+    <Way icon={icon} name={name} state={bound !== "" ? bound : (closed ?? "未绑定")}>
       <Button disabled={closed !== undefined} loading={isBusy} onClick={onBind}>
         {action}
       </Button>
-    </li>
+    </Way>
   );
 }
 
@@ -118,7 +111,7 @@ export function Bindings({ user }: { readonly user: User }) {
   return (
     <Section title="账号绑定" lead="绑定后可以用它登录；邮箱还用于找回密码与接收额度提醒。">
       <ul className="tg-ways">
-        <Way
+        <Binding
           icon={<WechatOutlined aria-hidden="true" />}
           name="微信"
           bound={user.wechat_id === "" ? "" : "已绑定"}
@@ -126,7 +119,7 @@ export function Bindings({ user }: { readonly user: User }) {
           action={user.wechat_id === "" ? "绑定微信账号" : "换绑微信账号"}
           onBind={() => setOpen("wechat")}
         />
-        <Way
+        <Binding
           icon={<GithubOutlined aria-hidden="true" />}
           name="GitHub"
           bound={user.github_id}
@@ -135,7 +128,7 @@ export function Bindings({ user }: { readonly user: User }) {
           isBusy={github.isBusy}
           onBind={github.go}
         />
-        <Way
+        <Binding
           icon={<MailOutlined aria-hidden="true" />}
           name="邮箱"
           bound={user.email}

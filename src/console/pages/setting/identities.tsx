@@ -2,7 +2,6 @@
 import { SafetyCertificateOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
-import type { ReactNode } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { useSignOn } from "#console/base/sign-on.ts";
@@ -10,6 +9,9 @@ import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { type Identity, signOnApi } from "#contract/sign-on.ts";
+import { Way } from "./security/way.tsx";
+
+const ICON = <SafetyCertificateOutlined />;
 
 function Bound({ identity }: { readonly identity: Identity }) {
   const { id, name, email, last_login_at } = identity;
@@ -18,7 +20,11 @@ function Bound({ identity }: { readonly identity: Identity }) {
     onSuccess: () => toast.success("已解除绑定！"),
   });
   return (
-    <Row name={name} state={`${email === "" ? "已绑定" : email}，最近使用 ${formatTime(last_login_at)}`}>
+    <Way
+      icon={ICON}
+      name={name}
+      state={`${email === "" ? "已绑定" : email}，最近使用 ${formatTime(last_login_at)}`}
+    >
       <ConfirmButton
         loading={unbind.isPending}
         question={`解除 ${name} 的绑定？由它开始的登录会立即失效。`}
@@ -27,30 +33,7 @@ function Bound({ identity }: { readonly identity: Identity }) {
       >
         解除绑定
       </ConfirmButton>
-    </Row>
-  );
-}
-
-function Row({
-  name,
-  state,
-  children,
-}: {
-  readonly name: string;
-  readonly state: string;
-  readonly children: ReactNode;
-}) {
-  return (
-    <li className="tg-way">
-      <span className="tg-way-icon" aria-hidden="true">
-        <SafetyCertificateOutlined />
-      </span>
-      <span className="tg-way-words">
-        <strong>{name}</strong>
-        <span className="tg-muted">{state}</span>
-      </span>
-      {children}
-    </li>
+    </Way>
   );
 }
 
@@ -67,11 +50,11 @@ export function Identities() {
         <Bound key={identity.id} identity={identity} />
       ))}
       {free.map(({ slug, name }) => (
-        <Row key={slug} name={name} state="未绑定">
+        <Way key={slug} icon={ICON} name={name} state="未绑定">
           <Button loading={signOn.isBusy(slug)} onClick={() => signOn.go(slug)}>
             绑定 {name}
           </Button>
-        </Row>
+        </Way>
       ))}
     </>
   );

@@ -1,7 +1,7 @@
 // The second factors of the own account: authenticator app, passkeys, recovery codes.
 import { KeyOutlined, MobileOutlined, SafetyOutlined } from "@ant-design/icons";
 import { Button } from "antd";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { canUsePasskeys } from "#console/base/passkey.ts";
@@ -13,28 +13,7 @@ import { StatusTag } from "#console/ui/status-tag.tsx";
 import { type FactorState, factorApi } from "#contract/factor.ts";
 import { RecoveryDialog } from "./recovery-dialog.tsx";
 import { TotpDialog } from "./totp-dialog.tsx";
-
-interface WayProps {
-  readonly icon: ReactNode;
-  readonly name: string;
-  readonly state: ReactNode;
-  readonly children?: ReactNode;
-}
-
-function Way({ icon, name, state, children }: WayProps) {
-  return (
-    <li className="tg-way">
-      <span className="tg-way-icon" aria-hidden="true">
-        {icon}
-      </span>
-      <span className="tg-way-words">
-        <strong>{name}</strong>
-        <span className="tg-muted">{state}</span>
-      </span>
-      {children}
-    </li>
-  );
-}
+import { Way } from "./way.tsx";
 
 function PasskeyRow({ passkey }: { readonly passkey: FactorState["passkeys"][number] }) {
   const remove = useCall(factorApi.removePasskey, {
