@@ -5,37 +5,21 @@ import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { useUser } from "#console/base/session.ts";
-import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
-import { QuotaText } from "#console/ui/value-text.tsx";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
 import { outranksInTeam } from "#contract/team-words.ts";
 import { CapDialog, RemoveDialog, RoleDialog } from "./dialogs.tsx";
-import { capText, may, ROLE_LABELS } from "./words.ts";
+import { Caps, SPENDING } from "./spending.tsx";
+import { may, ROLE_LABELS } from "./words.ts";
 
 /** Caps of others are shown to who may set them. */
 type Row = TeamMember & { readonly id: number; readonly isCapShown: boolean };
 
-function Spent({ row }: CellProps<Row>) {
-  return row.spent === null ? <span className="tg-muted">—</span> : <QuotaText quota={row.spent} />;
-}
-
-function Caps({ row }: CellProps<Row>) {
-  const display = useQuotaDisplay();
-  if (!row.isCapShown) return <span className="tg-muted">—</span>;
-  if (row.limits.length === 0) return <span className="tg-muted">不限</span>;
-  return (
-    <>
-      {row.limits.map((limit) => (
-        <div key={limit.id} className="tg-number">
-          {capText(limit, display)}
-        </div>
-      ))}
-    </>
-  );
+function OwnCaps({ row }: CellProps<Row>) {
+  return row.isCapShown ? <Caps row={row} /> : <span className="tg-muted">—</span>;
 }
 
 function Role({ row }: CellProps<Row>) {
@@ -46,15 +30,8 @@ function Role({ row }: CellProps<Row>) {
 const columns: readonly Column<Row>[] = [
   { key: "username", title: "成员", isFixed: true, isInHead: true, width: 150, shows: "text" },
   { key: "role", title: "角色", isInHead: true, width: 110, cell: Role },
-  { key: "spent", title: "近 30 天消费", width: 120, cell: Spent, isNumber: true },
-  {
-    key: "requests",
-    title: "调用次数",
-    width: 100,
-    isNumber: true,
-    render: ({ requests }) => (requests === null ? <span className="tg-muted">—</span> : requests),
-  },
-  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: Caps },
+  ...SPENDING,
+  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: OwnCaps },
   { key: "joined_at", title: "加入时间", width: 160, shows: "time" },
 ];
 

@@ -4,48 +4,22 @@ import { Button, Form, Input } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
-import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { deleteAction } from "#console/ui/row-actions.tsx";
-import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
-import { QuotaText } from "#console/ui/value-text.tsx";
+import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { type Team, teamApi } from "#contract/team.ts";
 import type { TeamProject } from "#contract/team-project.ts";
 import { CapForm } from "./cap-form.tsx";
-import { capText, may } from "./words.ts";
-
-function Spent({ row }: CellProps<TeamProject>) {
-  return row.spent === null ? <span className="tg-muted">—</span> : <QuotaText quota={row.spent} />;
-}
-
-function Caps({ row }: CellProps<TeamProject>) {
-  const display = useQuotaDisplay();
-  if (row.limits.length === 0) return <span className="tg-muted">不限</span>;
-  return (
-    <>
-      {row.limits.map((limit) => (
-        <div key={limit.id} className="tg-number">
-          {capText(limit, display)}
-        </div>
-      ))}
-    </>
-  );
-}
+import { Caps, SPENDING } from "./spending.tsx";
+import { may } from "./words.ts";
 
 const columns: readonly Column<TeamProject>[] = [
   { key: "name", title: "项目", isFixed: true, isInHead: true, width: 180, shows: "text" },
   { key: "tokens", title: "令牌", isNumber: true, width: 90, shows: "number" },
-  { key: "spent", title: "近 30 天消费", width: 120, cell: Spent, isNumber: true },
-  {
-    key: "requests",
-    title: "调用次数",
-    width: 100,
-    isNumber: true,
-    render: ({ requests }) => (requests === null ? <span className="tg-muted">—</span> : requests),
-  },
+  ...SPENDING,
   { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: Caps },
   { key: "created_at", title: "创建时间", width: 160, shows: "time" },
 ];
