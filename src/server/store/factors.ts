@@ -1,5 +1,6 @@
 // Second factors of accounts. What is accepted once is accepted by one conditional statement. Times in seconds.
 import { type Insertable, type Selectable, sql } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import type { TotpTable } from "./factor-tables.ts";
 
@@ -36,17 +37,14 @@ export async function saveTotp(tx: Db, row: Insertable<TotpTable>): Promise<void
 }
 
 /** Accepts a step that is newer than all accepted ones; of many that come at once, one. */
-export async function takeTotpStep(
-  db: Db,
-  args: { userId: number; step: number; now: number },
-): Promise<boolean> {
-  const result = await db
-    .updateTable("totp")
-    .set({ last_step: args.step, last_used_at: args.now })
-    .where("user_id", "=", args.userId)
-    .where("last_step", "<", args.step)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+export function takeTotpStep(db: Db, args: { userId: number; step: number; now: number }): Promise<boolean> {
+  return changesOne(
+    db
+      .updateTable("totp")
+      .set({ last_step: args.step, last_used_at: args.now })
+      .where("user_id", "=", args.userId)
+      .where("last_step", "<", args.step),
+  );
 }
 
 /** Returns whether there was one. */

@@ -1,5 +1,6 @@
 // Orders and what was heard about them. What brings or takes quota is written by `money` only; every change of state here is conditional.
 import { type Insertable, type Selectable, sql } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import {
   bounds,
@@ -139,33 +140,35 @@ export async function setPending(db: Db, orderNo: string, providerRef: string): 
 }
 
 /** Closes an order that waits. Returns whether it did. */
-export async function closeOrder(
+export function closeOrder(
   db: Db,
   orderNo: string,
   { nowSec, nextCheck }: { nowSec: number; nextCheck: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("orders")
-    .set({ status: "closed", closed_at: nowSec, next_check: nextCheck, checks: 0 })
-    .where("order_no", "=", orderNo)
-    .where("status", "in", OPEN)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("orders")
+      .set({ status: "closed", closed_at: nowSec, next_check: nextCheck, checks: 0 })
+      .where("order_no", "=", orderNo)
+      .where("status", "in", OPEN),
+  );
 }
 
-/** Takes the right to ask the provider about an order: once per `everySec`, however many callers want to. */
-export async function takeQuestion(
+/** Takes the right to ask the provider about an order: once per `everySec`, whoever wants to. */
+export function takeQuestion(
   db: Db,
   orderNo: string,
   { nowSec, everySec }: { nowSec: number; everySec: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("orders")
-    .set({ asked_at: nowSec })
-    .where("order_no", "=", orderNo)
-    .where((where) => where.or([where("asked_at", "<=", nowSec - everySec), where("asked_at", ">", nowSec)]))
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("orders")
+      .set({ asked_at: nowSec })
+      .where("order_no", "=", orderNo)
+      .where((where) =>
+        where.or([where("asked_at", "<=", nowSec - everySec), where("asked_at", ">", nowSec)]),
+      ),
+  );
 }
 
 /** When an order is asked about next; 0 = never. One that was paid meanwhile is not. */

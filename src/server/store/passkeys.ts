@@ -1,5 +1,6 @@
 // Passkeys: public keys of authenticators, and their counters. Times in seconds.
 import { type Insertable, type Selectable, sql } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import type { PasskeysTable } from "./factor-tables.ts";
 
@@ -20,17 +21,17 @@ export async function insertPasskey(tx: Db, row: Insertable<PasskeysTable>): Pro
 }
 
 /** Notes a use, when the counter is still the one that was checked. Returns whether it was. */
-export async function advancePasskey(
+export function advancePasskey(
   db: Db,
   args: { id: number; before: number; after: number; now: number },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable("passkeys")
-    .set({ counter: args.after, last_used_at: args.now })
-    .where("id", "=", args.id)
-    .where("counter", "=", args.before)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    db
+      .updateTable("passkeys")
+      .set({ counter: args.after, last_used_at: args.now })
+      .where("id", "=", args.id)
+      .where("counter", "=", args.before),
+  );
 }
 
 /** Notes that the counter fell back. */
@@ -39,17 +40,13 @@ export async function suspectPasskey(db: Db, id: number): Promise<void> {
 }
 
 /** Returns whether the account has it. */
-export async function renamePasskey(
+export function renamePasskey(
   tx: Db,
   { id, userId, name }: { id: number; userId: number; name: string },
 ): Promise<boolean> {
-  const result = await tx
-    .updateTable("passkeys")
-    .set({ name })
-    .where("id", "=", id)
-    .where("user_id", "=", userId)
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  return changesOne(
+    tx.updateTable("passkeys").set({ name }).where("id", "=", id).where("user_id", "=", userId),
+  );
 }
 
 /** Returns whether the account had it. */
