@@ -77,6 +77,19 @@ describe("limits", () => {
     expect((await world.money()).open).toBe(0);
     await dropLimits(world.ctx);
   });
+
+  test("of calls per minute: a batch that is refused after it passed them counts nowhere", async () => {
+    const file = await batch.upload([requestLine("r-1")]);
+    const subject = { subject: "token", subject_id: world.token.id } as const;
+    await seedLimit(world.ctx, { ...subject, kind: "rpm", amount: 1 });
+    batch.upstream.fail("/v1/batches", 400);
+    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const submit = async () => (await batch.send("POST", "/v1/batches", { body: order })).status;
+    expect(await submit()).toBe(400);
+    batch.upstream.fail("");
+    expect([await submit(), await submit()]).toEqual([200, 429]);
+    await dropLimits(world.ctx);
+  });
 });
 
 test("lines of Responses and of embeddings are paid by their own usage", async () => {

@@ -1,5 +1,7 @@
 // The steps of a request in which it passes the limits that were set for its caller (admission/call-limits.ts, billing/cost-cap.ts).
 import type { Price } from "#server/money/price.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Admission, LimitedCall } from "./admission/call-limits.ts";
 import { Account } from "./billing/account.ts";
 import { type CostCap, costCapOf, fitCost } from "./billing/cost-cap.ts";
 import { estimatePrompt, expectedOutput, pricingOf } from "./billing/pricing-text.ts";
@@ -42,6 +44,29 @@ export function endAdmission(state: RequestState): void {
   state.admission = undefined;
   if (account === undefined) admission?.undo();
   else admission?.leave(booked?.usage);
+}
+
+/** A call that goes on after its answer, or without one. */
+interface LongCall {
+  freeSlot: () => void;
+  readonly fault?: RelayFault | undefined;
+}
+
+/** Counts such a call in the limits of its caller until its slot is free: then one with a fault counts nowhere. Throws: LocalError. */
+export async function countCall(
+  { callLimits }: Pick<Services, "callLimits">,
+  state: LongCall,
+  call: LimitedCall,
+  end = (one: Admission) => (state.fault === undefined ? one.leave(undefined) : one.undo()),
+): Promise<Admission> {
+  const admission = await callLimits.admit(call);
+  if (admission.fault !== undefined) throw new LocalError(admission.fault);
+  const { freeSlot } = state;
+  state.freeSlot = () => {
+    freeSlot();
+    end(admission);
+  };
+  return admission;
 }
 
 /**

@@ -157,6 +157,7 @@ async function create(call: Call): Promise<void> {
     endSubmission(services, state, { endpoint: route.of, model, fault: undefined });
   } catch (error) {
     const fault = faultOf(error);
+    state.fault = fault;
     response.sendFault(fault);
     throwAwayRest(req, MOST_FORM);
     endSubmission(services, state, { endpoint: route.of, model, fault });

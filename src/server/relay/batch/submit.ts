@@ -6,6 +6,7 @@ import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
 import type { RequestState } from "#server/relay/routing/failover.ts";
@@ -114,7 +115,11 @@ export async function submitBatch(
   state.channel = channel;
   const ready = { caller, channel, file, parts, order };
   const facts = factsFor(services, ready);
-  if (caller.limits.length > 0) await admit(services, state, { caller, models: Object.keys(facts.prices) });
+  // A batch is one call of each of its models; what its lines use, no minute counts.
+  const models = caller.limits.length > 0 ? Object.keys(facts.prices) : [];
+  const { address } = state;
+  for (const model of models)
+    await countCall(services, state, { caller, model, input: 0, cap: undefined, output: 0, address });
   const row = await beginTask(ctx, caller, {
     task_id: `batch_${randomHex(24)}`,
     request_id: state.requestId,
@@ -129,24 +134,6 @@ export async function submitBatch(
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
-  }
-}
-
-/** A batch is one call of each of its models; what its lines use, no minute counts. Throws: LocalError. */
-async function admit(
-  { callLimits }: Services,
-  state: RequestState,
-  { caller, models }: { readonly caller: Caller; readonly models: readonly string[] },
-): Promise<void> {
-  for (const model of models) {
-    const call = { caller, model, input: 0, cap: undefined, output: 0, address: state.address };
-    const admission = await callLimits.admit(call);
-    if (admission.fault !== undefined) throw new LocalError(admission.fault);
-    const leave = state.freeSlot;
-    state.freeSlot = () => {
-      leave();
-      admission.leave(undefined);
-    };
   }
 }
 

@@ -12,6 +12,7 @@ import { realtimeError } from "#server/relay/http/error-format.ts";
 import type { RelayRequest, UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
+import { countCall } from "#server/relay/pass-limits.ts";
 import { countAgainst, faultLabel, report } from "#server/relay/routing/failed-calls.ts";
 import { eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
@@ -48,8 +49,8 @@ interface Conversation extends Progress {
   cutBy: RelayFault | undefined;
   /** Ends the conversation in the caller's limits. */
   freeSlot: () => void;
-  /** What it took of the limits of a group counts nowhere: it goes on in another. */
-  undo: () => void;
+  /** What it took of the limits of a group; undefined = there are none. */
+  admission: Admission | undefined;
   model: string;
 }
 
@@ -111,7 +112,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     bill: undefined,
     cutBy: undefined,
     freeSlot: nothing,
-    undo: nothing,
+    admission: undefined,
     model: "",
   };
 }
@@ -160,27 +161,6 @@ async function converse(
   }
 }
 
-/**
- * A conversation is one call to limits of calls. Of tokens per minute it takes what each response has used: what is owed then delays other
- * calls and the next conversation, not this one. Throws: LocalError.
- */
-async function admitTalk(
-  { callLimits }: Services,
-  talk: Conversation,
-  call: { caller: Caller; model: string; address: string },
-): Promise<Admission> {
-  // The least there is: where something is owed even that has no room.
-  const admission = await callLimits.admit({ ...call, input: 1, cap: undefined, output: 1 });
-  if (admission.fault !== undefined) throw new LocalError(admission.fault);
-  const leave = talk.freeSlot;
-  talk.freeSlot = () => {
-    leave();
-    admission.leave(undefined);
-  };
-  talk.undo = () => admission.undo();
-  return admission;
-}
-
 /** Everything up to the moment when both sides can talk. Throws: LocalError. */
 async function connect(
   services: Services,
@@ -203,8 +183,8 @@ async function connect(
     async leave() {
       await talk.bill?.close();
       talk.freeSlot = slot;
-      talk.undo();
-      Object.assign(talk, { bill: undefined, undo: nothing });
+      talk.admission?.undo();
+      Object.assign(talk, { bill: undefined, admission: undefined });
     },
   });
 }
@@ -218,7 +198,13 @@ interface AskedTalk {
   readonly passHeaders: readonly string[];
 }
 
-/** The same in one group: its limits, its price, its channels. Throws: LocalError. */
+/** Of tokens it asks for the least there is: where something is owed even that has no room. */
+const LEAST = { input: 1, cap: undefined, output: 1 } as const;
+
+/**
+ * The same in one group: its limits, its price, its channels. A conversation is one call to limits of calls. Of tokens per minute it takes
+ * what each response has used: what is owed then delays other calls and the next conversation, not this one. Throws: LocalError.
+ */
 async function connectIn(
   services: Services,
   talk: Conversation,
@@ -227,8 +213,9 @@ async function connectIn(
   const { bill: tools, upstream } = services;
   const { cancellation } = talk;
   talk.caller = caller;
-  const admission =
-    caller.limits.length > 0 ? await admitTalk(services, talk, { caller, model, address }) : undefined;
+  const counted = { caller, model, address, ...LEAST };
+  const admission = caller.limits.length > 0 ? await countCall(services, talk, counted) : undefined;
+  talk.admission = admission;
   const candidates = await findCandidates(services.ctx, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
   const onUsed = admission && { onUsed: (used: TokenUsage) => admission.spend(used) };

@@ -10,6 +10,7 @@ import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { estimatePrompt, expectedOutput, mostTokens, pricingOf } from "#server/relay/billing/pricing-text.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
@@ -84,22 +85,14 @@ export async function submitInBackground(
 }
 
 /** Its minute counts what it may use: when it ends is another minute. Throws: LocalError. */
-async function admit(
-  { callLimits }: Services,
-  state: RequestState,
-  { caller, incoming }: Asked,
-): Promise<void> {
+async function admit(services: Services, state: RequestState, { caller, incoming }: Asked): Promise<void> {
   const { model, maxTokens } = incoming;
   const [input, output] = [estimatePrompt(incoming), expectedOutput(incoming)];
   const call = { caller, model, input, cap: maxTokens || undefined, output, address: state.address };
-  const admission = await callLimits.admit(call);
-  if (admission.fault !== undefined) throw new LocalError(admission.fault);
-  const leave = state.freeSlot;
-  state.freeSlot = () => {
-    leave();
+  await countCall(services, state, call, (admission) => {
     if (state.reply === undefined) admission.undo();
     else admission.leave({ promptTokens: input, completionTokens: output, cachedTokens: 0 });
-  };
+  });
 }
 
 function factsOf(price: Price, { caller, incoming }: Asked): TaskFacts {

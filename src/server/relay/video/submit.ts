@@ -10,6 +10,7 @@ import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { countCall, endAdmission } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
@@ -37,12 +38,6 @@ import type { VideoOrder } from "./request.ts";
 /** How long an upstream may take for a video. */
 const TASK_SEC = 3_600;
 
-/** A submission while it is under way. */
-export interface Submission extends RequestState {
-  /** What it has taken of limits ends with the answer. */
-  undo: () => void;
-}
-
 interface Asked {
   readonly caller: Caller;
   readonly order: VideoOrder;
@@ -52,33 +47,32 @@ interface Asked {
 }
 
 /** Submits in the first of the caller's groups that can. Returns the task's row. Throws: LocalError. */
-export async function submitVideo(services: Services, state: Submission, asked: Asked): Promise<TaskRow> {
+export async function submitVideo(services: Services, state: RequestState, asked: Asked): Promise<TaskRow> {
   const slot = state.freeSlot;
   return inEachGroup(state, asked.caller, asked.order.model, {
     serve: (caller, mayMoveOn) => submitIn(services, state, { ...asked, caller, mayMoveOn }),
     leave() {
       state.freeSlot = slot;
-      state.undo();
-      state.undo = nothing;
+      endAdmission(state);
       return Promise.resolve();
     },
   });
 }
 
-function nothing(): void {
-  // Nothing was taken.
-}
-
 async function submitIn(
   services: Services,
-  state: Submission,
+  state: RequestState,
   asked: Asked & { readonly mayMoveOn: boolean },
 ): Promise<TaskRow> {
   const { caller, order } = asked;
   const { ctx, bill } = services;
   const { model } = order;
   state.caller = caller;
-  if (caller.limits.length > 0) await admit(services, state, { caller, model });
+  if (caller.limits.length > 0) {
+    const { address } = state;
+    const call = { caller, model, input: 0, cap: undefined, output: 0, address };
+    state.admission = await countCall(services, state, call);
+  }
   const found = await findCandidates(ctx, caller, { model });
   const candidates = found.filter(({ provider }) => provider.video !== undefined);
   if (candidates.length === 0) throw new LocalError(localErrors.noChannel(caller.group, model));
@@ -108,23 +102,6 @@ async function submitIn(
     await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
   }
-}
-
-/** Throws: LocalError. */
-async function admit(
-  { callLimits }: Services,
-  state: Submission,
-  { caller, model }: { caller: Caller; model: string },
-): Promise<void> {
-  const { address } = state;
-  const admission = await callLimits.admit({ caller, model, input: 0, cap: undefined, output: 0, address });
-  if (admission.fault !== undefined) throw new LocalError(admission.fault);
-  const leave = state.freeSlot;
-  state.undo = () => admission.undo();
-  state.freeSlot = () => {
-    leave();
-    admission.leave(undefined);
-  };
 }
 
 function priceNameOf({ model, resolution }: VideoOrder): string {
@@ -179,7 +156,7 @@ interface Ready extends Asked {
 }
 
 /** Throws: LocalError. */
-async function callChannels(services: Services, state: Submission, ready: Ready): Promise<TaskRow> {
+async function callChannels(services: Services, state: RequestState, ready: Ready): Promise<TaskRow> {
   const { ctx } = services;
   const { caller, order, candidates, mayMoveOn, cancellation, row, bytes } = ready;
   const { model } = order;
@@ -215,7 +192,7 @@ interface Accepted {
 /** Submits to one channel. The row names it before anything is sent. */
 async function submitTo(
   services: Services,
-  { trace }: Submission,
+  { trace }: RequestState,
   channel: LiveChannel,
   { caller, order, row }: Ready,
 ): Promise<Accepted | RelayFault> {

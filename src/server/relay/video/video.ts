@@ -17,7 +17,7 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { sendContent } from "./content.ts";
 import { videoObject } from "./object.ts";
 import { readVideo } from "./request.ts";
-import { type Submission, submitVideo } from "./submit.ts";
+import { submitVideo } from "./submit.ts";
 
 interface Call {
   readonly services: Services;
@@ -93,10 +93,8 @@ async function submit(call: Call): Promise<void> {
   const offers = offersOf(req, asked.key);
   const { requestId } = response;
   const startedMs = ctx.clock.now();
-  const state: Submission = {
-    ...newRequestState({ requestId, startedMs, endpoint: "images", offers, address, headers: req.headers }),
-    undo: () => undefined,
-  };
+  const { headers } = req;
+  const state = newRequestState({ requestId, startedMs, endpoint: "images", offers, address, headers });
   let model = "";
   try {
     const caller = await authenticator.authenticate(offers, address);
@@ -116,7 +114,7 @@ async function submit(call: Call): Promise<void> {
     endSubmission(services, state, { endpoint: "videos", model, fault: undefined });
   } catch (error) {
     const fault = faultOf(error);
-    state.undo();
+    state.fault = fault;
     response.sendFault(fault);
     endSubmission(services, state, { endpoint: "videos", model, fault });
   } finally {
