@@ -1,8 +1,9 @@
 // The last steps of a request: settle, then send the last byte, then one line for the operator. Never throws.
 import type { Context } from "#server/context.ts";
 import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
-import type { WholeReply } from "#server/upstream/call/call.ts";
+import type { Trace, WholeReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { TokenUsage } from "#server/upstream/usage.ts";
 import type { Account } from "./billing/account.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
@@ -10,6 +11,7 @@ import { faultLabel } from "./routing/failed-calls.ts";
 import { type RequestState, trailOf } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./text/embedding-usage.ts";
+import type { IncomingRequest } from "./text/incoming.ts";
 
 /** Database faults after which a caller may try again. */
 const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
@@ -39,7 +41,8 @@ export async function finish(
   if (state.fault !== undefined) response.sendFault(state.fault);
   else if (reply?.kind === "whole") response.sendReply(shown(reply, state));
   else if (reply !== undefined) response.closeStream(reply.tail());
-  tell(ctx, state, response);
+  if (response.hasLeft) tellDone(ctx, state, 499, "client_gone");
+  else tellDone(ctx, state, response.status);
   if (isUnbooked && !response.hasLeft) note(errorLog, state, response.status);
 }
 
@@ -93,29 +96,43 @@ function shown(reply: WholeReply, { endpoint, booked }: RequestState): WholeRepl
   return booked === undefined ? reply : withUsage(reply, endpoint, booked.usage);
 }
 
-function tell(
+/** What is told of a call: of a request, or of what has begun like one. */
+interface Told extends Pick<RequestState, "requestId" | "startedMs" | "caller" | "channel" | "attempts"> {
+  readonly endpoint: string;
+  readonly incoming: Pick<IncomingRequest, "model" | "isStream"> | undefined;
+  readonly booked:
+    | { readonly usage: Pick<TokenUsage, "promptTokens" | "completionTokens">; readonly charged: bigint }
+    | undefined;
+  readonly trace?: Trace;
+  readonly fault?: RelayFault | undefined;
+}
+
+/** One line for the operator, at the end of a call. It takes what a call has: nothing is made for it but the event. */
+export function tellDone(
   { events, clock }: Pick<Context, "events" | "clock">,
-  state: RequestState,
-  response: ClientResponse,
+  told: Told,
+  status: number,
+  label: string = faultLabel(told.fault),
 ): void {
-  const { caller, booked, fault, trace, startedMs } = state;
+  const { caller, incoming, booked, fault, startedMs } = told;
   if (fault?.code === "internal_error") events.backgroundFailed({ task: "relay", error: fault.detail });
+  const firstByteMs = told.trace?.firstByteMs ?? 0;
   events.relayDone({
-    requestId: state.requestId,
-    endpoint: state.endpoint,
-    model: state.incoming?.model ?? "",
+    requestId: told.requestId,
+    endpoint: told.endpoint,
+    model: incoming?.model ?? "",
     userId: caller?.userId ?? 0,
     tokenId: caller?.tokenId ?? 0,
-    channelId: state.channel?.id ?? 0,
-    status: response.hasLeft ? 499 : response.status,
-    fault: response.hasLeft ? "client_gone" : fault === undefined ? "" : faultLabel(fault),
-    isStream: state.incoming?.isStream ?? false,
-    attempts: state.attempts,
+    channelId: told.channel?.id ?? 0,
+    status,
+    fault: label,
+    isStream: incoming?.isStream ?? false,
+    attempts: told.attempts,
     promptTokens: booked?.usage.promptTokens ?? 0,
     completionTokens: booked?.usage.completionTokens ?? 0,
     chargedQuota: Number(booked?.charged ?? 0n),
     elapsedMs: clock.now() - startedMs,
-    firstByteMs: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
+    firstByteMs: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
   });
 }
 
@@ -123,32 +140,11 @@ function tell(
 export function endSubmission(
   { ctx, errorLog }: Pick<Services, "ctx" | "errorLog">,
   state: RequestState,
-  {
-    endpoint,
-    model,
-    fault,
-  }: { readonly endpoint: string; readonly model: string; readonly fault: RelayFault | undefined },
+  { endpoint, model }: { readonly endpoint: string; readonly model: string },
 ): void {
-  const { caller } = state;
+  const { caller, fault } = state;
   const status = fault?.status ?? 200;
-  if (fault?.code === "internal_error") ctx.events.backgroundFailed({ task: "relay", error: fault.detail });
-  ctx.events.relayDone({
-    requestId: state.requestId,
-    endpoint,
-    model,
-    userId: caller?.userId ?? 0,
-    tokenId: caller?.tokenId ?? 0,
-    channelId: state.channel?.id ?? 0,
-    status,
-    fault: faultLabel(fault),
-    isStream: false,
-    attempts: state.attempts,
-    promptTokens: 0,
-    completionTokens: 0,
-    chargedQuota: 0,
-    elapsedMs: ctx.clock.now() - state.startedMs,
-    firstByteMs: 0,
-  });
+  tellDone(ctx, { ...state, endpoint, incoming: { model, isStream: false } }, status);
   if (fault !== undefined && caller !== undefined)
     errorLog.note({ ...state, caller, fault, model, isStream: false, status });
 }

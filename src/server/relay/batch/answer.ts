@@ -154,13 +154,12 @@ async function create(call: Call): Promise<void> {
       ({ model } = row);
       response.sendJson(200, batchObject(row));
     }
-    endSubmission(services, state, { endpoint: route.of, model, fault: undefined });
+    endSubmission(services, state, { endpoint: route.of, model });
   } catch (error) {
-    const fault = faultOf(error);
-    state.fault = fault;
-    response.sendFault(fault);
+    state.fault = faultOf(error);
+    response.sendFault(state.fault);
     throwAwayRest(req, MOST_FORM);
-    endSubmission(services, state, { endpoint: route.of, model, fault });
+    endSubmission(services, state, { endpoint: route.of, model });
   } finally {
     state.freeSlot();
     state.entry?.leave(0);

@@ -7,7 +7,7 @@ import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
-import { faultOf } from "#server/relay/finish.ts";
+import { faultOf, tellDone } from "#server/relay/finish.ts";
 import { realtimeError } from "#server/relay/http/error-format.ts";
 import type { RelayRequest, UpgradeRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -284,22 +284,9 @@ function note({ errorLog }: Services, talk: Conversation, fault: RelayFault): vo
 
 /** One line for the operator, at the end. */
 function tell({ ctx }: Services, talk: Conversation, fault: RealtimeSession["fault"]): void {
-  const { requestId, caller, channel, bill, model, attempts, startedMs } = talk;
-  ctx.events.relayDone({
-    requestId,
-    endpoint: "realtime",
-    model,
-    userId: caller?.userId ?? 0,
-    tokenId: caller?.tokenId ?? 0,
-    channelId: channel?.id ?? 0,
-    status: fault?.status ?? 101,
-    fault: fault !== undefined && isAborted(fault) ? "client_gone" : faultLabel(fault),
-    isStream: true,
-    attempts,
-    promptTokens: bill?.total.promptTokens ?? 0,
-    completionTokens: bill?.total.completionTokens ?? 0,
-    chargedQuota: Number(bill?.total.charged ?? 0n),
-    elapsedMs: ctx.clock.now() - startedMs,
-    firstByteMs: 0,
-  });
+  const { bill, model } = talk;
+  const label = fault !== undefined && isAborted(fault) ? "client_gone" : faultLabel(fault);
+  const booked = bill && { usage: bill.total, charged: bill.total.charged };
+  const told = { ...talk, endpoint: "realtime", incoming: { model, isStream: true }, booked };
+  tellDone(ctx, told, fault?.status ?? 101, label);
 }

@@ -111,12 +111,11 @@ async function submit(call: Call): Promise<void> {
       cancellation: new Cancellation(),
     });
     response.sendJson(200, videoObject(row));
-    endSubmission(services, state, { endpoint: "videos", model, fault: undefined });
+    endSubmission(services, state, { endpoint: "videos", model });
   } catch (error) {
-    const fault = faultOf(error);
-    state.fault = fault;
-    response.sendFault(fault);
-    endSubmission(services, state, { endpoint: "videos", model, fault });
+    state.fault = faultOf(error);
+    response.sendFault(state.fault);
+    endSubmission(services, state, { endpoint: "videos", model });
   } finally {
     state.freeSlot();
     state.entry?.leave(0);
