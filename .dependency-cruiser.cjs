@@ -35,6 +35,7 @@ const RELAY_LADDER = [
   ["pass-limits"],
   ["serve"],
   ["finish", "reserve-task"],
+  ["submission"],
   ["queries", "realtime", "video", "stateful", "batch"],
   ["relay"],
 ];

@@ -135,16 +135,3 @@ export function tellDone(
     firstByteMs: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
   });
 }
-
-/** Ends a call that begins work in the background: one line for the operator, and of one that failed an entry in the log. */
-export function endSubmission(
-  { ctx, errorLog }: Pick<Services, "ctx" | "errorLog">,
-  state: RequestState,
-  { endpoint, model }: { readonly endpoint: string; readonly model: string },
-): void {
-  const { caller, fault } = state;
-  const status = fault?.status ?? 200;
-  tellDone(ctx, { ...state, endpoint, incoming: { model, isStream: false } }, status);
-  if (fault !== undefined && caller !== undefined)
-    errorLog.note({ ...state, caller, fault, model, isStream: false, status });
-}

@@ -1,15 +1,12 @@
 // Calls about files and batches: upload and submit, look, list, fetch, cancel, delete (requirements C57–C59). Everything is found by who owns
 // it: what is another's is not there. Loaded when it is first asked for.
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { endSubmission, faultOf } from "#server/relay/finish.ts";
-import type { ClientResponse } from "#server/relay/http/client-response.ts";
-import type { RelayRequest } from "#server/relay/http/exchange.ts";
+import { faultOf } from "#server/relay/finish.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { throwAwayRest } from "#server/relay/http/request-chunks.ts";
-import { type Asked, addressOf, type BatchRoute, offersOf } from "#server/relay/http/routes.ts";
-import { newRequestState } from "#server/relay/routing/failover.ts";
+import { addressOf, type BatchRoute, offersOf } from "#server/relay/http/routes.ts";
 import type { Services } from "#server/relay/services.ts";
+import { type Submission, type SubmissionCall, submission } from "#server/relay/submission.ts";
 import { type FileRow, findFileOf, hideFile, listFilesOf } from "#server/store/batch-files.ts";
 import { findTaskOf, hasEnded, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
@@ -23,18 +20,17 @@ import { batchObject, fileObject } from "./object.ts";
 import { readOrder, submitBatch } from "./submit.ts";
 import { MOST_FORM, uploadFile } from "./upload.ts";
 
-interface Call {
-  readonly services: Services;
-  readonly req: RelayRequest;
-  readonly response: ClientResponse;
-  readonly asked: Asked;
+interface Call extends SubmissionCall {
   readonly route: BatchRoute;
 }
 
 /** Answers a call. Never throws. */
 export async function answerBatchCall(call: Call): Promise<void> {
   const { services, req, response, asked, route } = call;
-  if (route.verb === "create") return create(call);
+  if (route.verb === "create") {
+    const kind = { name: route.of, endpoint: "chat", mostRest: MOST_FORM } as const;
+    return submission(call, kind, (...begun) => create(call, ...begun));
+  }
   try {
     // A caller who has used up his key may still fetch what he paid for.
     const address = addressOf(req, services.ctx.config.trustedProxies);
@@ -125,44 +121,14 @@ async function batchesOf(call: Call, caller: Caller): Promise<JsonRecord> {
 }
 
 /** An upload, or a batch that is submitted. */
-async function create(call: Call): Promise<void> {
-  const { services, req, response, asked, route } = call;
-  const { ctx, authenticator, limits } = services;
-  const address = addressOf(req, ctx.config.trustedProxies);
-  const offers = offersOf(req, asked.key);
-  const { requestId } = response;
-  const startedMs = ctx.clock.now();
-  const state = newRequestState({
-    requestId,
-    startedMs,
-    endpoint: "chat",
-    offers,
-    address,
-    headers: req.headers,
-  });
-  let model = "";
-  try {
-    const caller = await authenticator.authenticate(offers, address);
-    state.caller = caller;
-    response.language = caller.language;
-    state.freeSlot = await limits.begin(caller, address);
-    if (route.of === "files")
-      response.sendJson(200, fileObject(await uploadFile({ services, state, caller, req, response })));
-    else {
-      const order = readOrder(await services.readBody(req, response));
-      const row = await submitBatch(services, state, { caller, order });
-      ({ model } = row);
-      response.sendJson(200, batchObject(row));
-    }
-    endSubmission(services, state, { endpoint: route.of, model });
-  } catch (error) {
-    state.fault = faultOf(error);
-    response.sendFault(state.fault);
-    throwAwayRest(req, MOST_FORM);
-    endSubmission(services, state, { endpoint: route.of, model });
-  } finally {
-    state.freeSlot();
-    state.entry?.leave(0);
-    state.run?.end(0);
-  }
+async function create(
+  { services, req, response, route }: Call,
+  state: Submission,
+  caller: Caller,
+): Promise<JsonRecord> {
+  if (route.of === "files") return fileObject(await uploadFile({ services, state, caller, req, response }));
+  const order = readOrder(await services.readBody(req, response));
+  const row = await submitBatch(services, state, { caller, order });
+  state.model = row.model;
+  return batchObject(row);
 }

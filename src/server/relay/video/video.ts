@@ -2,14 +2,11 @@
 // not there. Loaded when it is first asked for.
 
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { endSubmission, faultOf } from "#server/relay/finish.ts";
-import type { ClientResponse } from "#server/relay/http/client-response.ts";
-import type { RelayRequest } from "#server/relay/http/exchange.ts";
+import { faultOf } from "#server/relay/finish.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { type Asked, addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
-import { newRequestState } from "#server/relay/routing/failover.ts";
-import type { Services } from "#server/relay/services.ts";
+import { addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
+import { type Submission, type SubmissionCall, submission } from "#server/relay/submission.ts";
 import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
@@ -19,18 +16,15 @@ import { videoObject } from "./object.ts";
 import { readVideo } from "./request.ts";
 import { submitVideo } from "./submit.ts";
 
-interface Call {
-  readonly services: Services;
-  readonly req: RelayRequest;
-  readonly response: ClientResponse;
-  readonly asked: Asked;
+interface Call extends SubmissionCall {
   readonly route: VideoRoute;
 }
 
 /** Answers a call. Never throws. */
 export async function answerVideo(call: Call): Promise<void> {
   const { response, route } = call;
-  if (route.verb === "submit") return submit(call);
+  if (route.verb === "submit")
+    return submission(call, { name: "videos", endpoint: "images" }, (...begun) => submit(call, ...begun));
   try {
     const caller = await callerOf(call);
     if (route.verb === "list") response.sendJson(200, await list(call, caller));
@@ -86,39 +80,14 @@ async function list(call: Call, caller: Caller): Promise<JsonRecord> {
   return listAnswer(rows, limit, { object: videoObject, id: ({ task_id }) => task_id });
 }
 
-async function submit(call: Call): Promise<void> {
-  const { services, req, response, asked } = call;
-  const { ctx, authenticator, limits } = services;
-  const address = addressOf(req, ctx.config.trustedProxies);
-  const offers = offersOf(req, asked.key);
-  const { requestId } = response;
-  const startedMs = ctx.clock.now();
-  const { headers } = req;
-  const state = newRequestState({ requestId, startedMs, endpoint: "images", offers, address, headers });
-  let model = "";
-  try {
-    const caller = await authenticator.authenticate(offers, address);
-    state.caller = caller;
-    response.language = caller.language;
-    state.freeSlot = await limits.begin(caller, address);
-    const bytes = await services.readBody(req, response);
-    const order = await readVideo(bytes, req.headers["content-type"] ?? "");
-    model = order.model;
-    const row = await submitVideo(services, state, {
-      caller,
-      order,
-      bytes,
-      cancellation: new Cancellation(),
-    });
-    response.sendJson(200, videoObject(row));
-    endSubmission(services, state, { endpoint: "videos", model });
-  } catch (error) {
-    state.fault = faultOf(error);
-    response.sendFault(state.fault);
-    endSubmission(services, state, { endpoint: "videos", model });
-  } finally {
-    state.freeSlot();
-    state.entry?.leave(0);
-    state.run?.end(0);
-  }
+async function submit(
+  { services, req, response }: Call,
+  state: Submission,
+  caller: Caller,
+): Promise<JsonRecord> {
+  const bytes = await services.readBody(req, response);
+  const order = await readVideo(bytes, req.headers["content-type"] ?? "");
+  state.model = order.model;
+  const cancellation = new Cancellation();
+  return videoObject(await submitVideo(services, state, { caller, order, bytes, cancellation }));
 }
