@@ -9,7 +9,7 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 /** What the choice of a key depends on. */
 export interface KeyChoice {
   readonly model: string;
-  readonly conversation: number | undefined;
+  readonly conversation?: number | undefined;
   /** Keys this request has failed with. */
   readonly tried: ReadonlySet<number>;
   readonly now: number;

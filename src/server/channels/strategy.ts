@@ -22,8 +22,8 @@ export interface StrategyParts {
 export interface StrategyCall {
   readonly model: string;
   readonly isStream: boolean;
-  /** undefined = a conversation in real time: no other format is spoken there. */
-  readonly endpoint: EndpointName | undefined;
+  /** undefined = no other format is spoken there: a conversation in real time, a video, a file. */
+  readonly endpoint?: EndpointName | undefined;
 }
 
 /** Channels within so much of the cheapest count as equal. */

@@ -73,8 +73,6 @@ export async function uploadFile(asked: Asked): Promise<Omit<FileRow, "id">> {
     model,
     candidates,
     isStream: false,
-    endpoint: undefined,
-    conversation: undefined,
     cancellation: new Cancellation(),
     demand: { tokens: () => 0, hold: () => Promise.resolve(undefined) },
     wordsOf: (fault: RelayFault) => upstreamWords(fault, { model, bytes: first.bytes }),

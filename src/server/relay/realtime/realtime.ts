@@ -225,8 +225,7 @@ async function connectIn(
   // Nothing was sent yet.
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
   const demand = { tokens: () => 0, hold: (refs: readonly LimitRef[]) => bill.holdFor(refs) };
-  const kind = { isStream: true, endpoint: undefined, conversation: undefined };
-  const search = { caller, model, candidates, ...kind, mayMoveOn, cancellation, demand, wordsOf };
+  const search = { caller, model, candidates, isStream: true, mayMoveOn, cancellation, demand, wordsOf };
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     const fault = bill.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);

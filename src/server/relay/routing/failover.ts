@@ -92,10 +92,14 @@ export interface Admitted {
   readonly hedge?: Hedge | undefined;
 }
 
-/** What a request takes of channels with limits. */
-function demandOf({ ctx }: FailoverServices, requestId: string, incoming: IncomingRequest): Demand {
+/** What a call takes of channels with limits: at most so many tokens, and its place in windows of the ledger. */
+export function demandOf(
+  { ctx }: Pick<FailoverServices, "ctx">,
+  requestId: string,
+  tokens: Demand["tokens"],
+): Demand {
   return {
-    tokens: () => mostTokens(incoming),
+    tokens,
     hold: (limits) => ctx.ledger.hold(requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
   };
 }
@@ -113,7 +117,7 @@ export function failOver(
   const { model, isStream, endpoint } = incoming;
   const { bytes } = incoming.form ?? incoming.body;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
-  const demand = demandOf(tools, state.requestId, incoming);
+  const demand = demandOf(tools, state.requestId, () => mostTokens(incoming));
   const wanted = { caller, model, isStream, endpoint, candidates, conversation, mayMoveOn, cancellation };
   const search = { ...wanted, wordsOf, demand, isTimed: hedge !== undefined };
   const ask = (channel: LiveChannel, lane: Lane) => {

@@ -9,7 +9,7 @@ const MORE_KEYS = 2;
 interface Asked {
   readonly model: string;
   /** What the requests of one conversation share; undefined = chance decides. */
-  readonly conversation: number | undefined;
+  readonly conversation?: number | undefined;
 }
 
 /** The keys that a request has tried: after one key's fault another key of the same channel comes first (requirements C26). */

@@ -89,10 +89,10 @@ export interface NextServices {
 /** What the choice depends on. */
 export interface Wanted extends Serving {
   /** What the requests of one conversation share; undefined = chance decides. */
-  readonly conversation: number | undefined;
+  readonly conversation?: number | undefined;
   readonly isStream: boolean;
-  /** undefined = a conversation in real time. */
-  readonly endpoint: EndpointName | undefined;
+  /** undefined = no other format is spoken there: a conversation in real time, a video, a file. */
+  readonly endpoint?: EndpointName | undefined;
   /** Another group of the token comes after this one: its channels are all tried first, whatever RetryTimes says (requirements K15). */
   readonly mayMoveOn?: boolean | undefined;
   readonly cancellation: Cancellation;

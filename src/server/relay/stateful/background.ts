@@ -3,7 +3,6 @@
 import { keepsResponses } from "#contract/provider.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
-import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { held, priceOf } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
@@ -12,7 +11,7 @@ import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
-import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import { demandOf, eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
@@ -134,13 +133,9 @@ async function submit(
   const { caller, incoming, candidates } = ready;
   const { model } = incoming;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: incoming.body.bytes });
-  const demand = {
-    tokens: () => mostTokens(incoming),
-    hold: (limits: readonly LimitRef[]) =>
-      ctx.ledger.hold(state.requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
-  };
-  const kind = { isStream: incoming.isStream, endpoint: "responses", conversation: undefined } as const;
-  const search = { caller, model, candidates, ...kind, cancellation: new Cancellation(), demand, wordsOf };
+  const demand = demandOf(services, state.requestId, () => mostTokens(incoming));
+  const asked = { caller, model, isStream: incoming.isStream, endpoint: "responses" } as const;
+  const search = { ...asked, candidates, cancellation: new Cancellation(), demand, wordsOf };
   const accepted = await eachChannel<Accepted>(services, state, search, (one) =>
     submitTo(services, state, one, ready),
   );

@@ -4,7 +4,6 @@ import { videoPriceName } from "#contract/video.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
-import type { LimitRef } from "#server/money/rows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
@@ -12,7 +11,7 @@ import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall, endAdmission } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
-import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import { demandOf, eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
@@ -161,13 +160,8 @@ async function callChannels(services: Services, state: RequestState, ready: Read
   const { caller, order, candidates, mayMoveOn, cancellation, row, bytes } = ready;
   const { model } = order;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
-  const demand = {
-    tokens: () => 0,
-    hold: (limits: readonly LimitRef[]) =>
-      ctx.ledger.hold(state.requestId, { limits, zone: ctx.options.get("BudgetTimeZone") }),
-  };
-  const kind = { isStream: false, endpoint: undefined, conversation: undefined };
-  const search = { caller, model, candidates, ...kind, mayMoveOn, cancellation, demand, wordsOf };
+  const demand = demandOf(services, state.requestId, () => 0);
+  const search = { caller, model, candidates, isStream: false, mayMoveOn, cancellation, demand, wordsOf };
   const accepted = await eachChannel<Accepted>(services, state, search, (channel) =>
     submitTo(services, state, channel, ready),
   );
