@@ -3,6 +3,7 @@
 import type { Context } from "#server/context.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
+import type { StreamReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Caller } from "./admission/admit.ts";
@@ -38,7 +39,7 @@ import { lastWord } from "./routing/failed-calls.ts";
 import { newRequestState, type RequestState } from "./routing/failover.ts";
 import { servedMember } from "./routing/groups.ts";
 import { findCandidates } from "./routing/next-channel.ts";
-import { limitTime, serve, serveInGroups } from "./serve.ts";
+import { limitTime, serve } from "./serve.ts";
 import { createServices, type Services } from "./services.ts";
 import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
 import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
@@ -202,16 +203,10 @@ async function relay(
       await relayStateful(services, state, response, { caller, incoming });
       return;
     }
-    const one = { caller, incoming };
-    const reply = await (caller.fallbacks.length === 0
-      ? serve(services, state, response, one)
-      : serveInGroups(services, state, response, one));
+    const reply = await serve(services, state, response, { caller, incoming });
     const embed = route.kind === "relay" ? route.embed : undefined;
     state.reply = embed === undefined ? reply : renderEmbed(embed, reply);
-    if (reply.kind === "stream") {
-      const fault = await pipe(reply, response, incoming.isArray, () => state.account?.watch(reply));
-      state.fault = fault && lastWord(fault);
-    }
+    if (reply.kind === "stream") await piped(state, response, reply, incoming);
   } catch (error) {
     state.fault = faultOf(error);
   } finally {
@@ -244,16 +239,22 @@ async function relayStateful(
     await begun.done();
     return;
   }
-  const made = await (one.caller.fallbacks.length === 0
-    ? serve(services, state, response, one)
-    : serveInGroups(services, state, response, one));
+  const made = await serve(services, state, response, one);
   const { reply, done } = stateful.keep(services, { ...one, channel: state.channel }, made);
   state.reply = reply;
-  if (reply.kind === "stream") {
-    const fault = await pipe(reply, response, false, () => state.account?.watch(reply));
-    state.fault = fault && lastWord(fault);
-  }
+  if (reply.kind === "stream") await piped(state, response, reply, one.incoming);
   await done();
+}
+
+/** Sends a stream to the client while it comes. */
+async function piped(
+  state: RequestState,
+  response: ClientResponse,
+  reply: StreamReply,
+  { isArray }: IncomingRequest,
+): Promise<void> {
+  const fault = await pipe(reply, response, isArray, () => state.account?.watch(reply));
+  state.fault = fault && lastWord(fault);
 }
 
 /** Ends the call in the limits of its caller and of its channel: what it did not use of them is given back. */
@@ -280,7 +281,7 @@ function expectStream(
 /** OpenAI retired the models that the contract's default names in October 2025; this one succeeds them. */
 const MODERATION_SUCCESSOR = "omni-moderation-latest";
 
-/** A moderation that names no model asks for the contract's (8.1) where it is served, else for its successor. */
+/** A moderation that names no model asks for the contract's where it is served, else for its successor. */
 function servedModel({ ctx }: Services, caller: Caller, incoming: IncomingRequest): IncomingRequest {
   const { endpoint, model, isModelDefault } = incoming;
   if (endpoint !== "moderation" || isModelDefault !== true) return incoming;

@@ -19,13 +19,14 @@ import type { IncomingRequest } from "./text/incoming.ts";
 type Asked = Pick<Admitted, "caller" | "incoming" | "mayMoveOn">;
 type Reply = WholeReply | StreamReply;
 
-/** Serves a call in the one group of its caller. Throws: LocalError. */
+/** Serves a call in the one group of its caller, or in the groups of its token. Throws: LocalError. */
 export async function serve(
   services: Services,
   state: RequestState,
   response: ClientResponse,
   asked: Asked,
 ): Promise<Reply> {
+  if (asked.caller.fallbacks.length > 0) return serveInGroups(services, state, response, asked);
   if (asked.caller.limits.length > 0) await passLimits(services, state, response, asked);
   return reserveAndCall(services, state, response, asked);
 }
@@ -41,7 +42,7 @@ interface Passed {
  * aside again at its price and in its limits: nothing is ever called for more than is reserved (requirements K15). The call's place among
  * running calls stays its own. Throws: LocalError.
  */
-export function serveInGroups(
+function serveInGroups(
   services: Services,
   state: RequestState,
   response: ClientResponse,
