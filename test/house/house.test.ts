@@ -145,7 +145,7 @@ const RULES: readonly Rule[] = [
     folder: "src",
     pattern: /\bMath\.random\b/g,
     allowed:
-      /^src\/server\/(?:relay\/(?:routing\/(?:failed-calls|next-channel)|queries\/count-tokens)|coord\/leases|channels\/key-(?:ring|weights)|egress\/http1\/pool)\.ts$/,
+      /^src\/server\/(?:relay\/(?:routing\/(?:next-channel|pause)|queries\/count-tokens)|coord\/leases|channels\/key-(?:ring|weights)|egress\/http1\/pool)\.ts$/,
     planted: ["Math.random()"],
   },
   {

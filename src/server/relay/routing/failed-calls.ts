@@ -6,10 +6,8 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Context } from "#server/context.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
 import type { FailedAttempt } from "#server/store/failed-attempts.ts";
-import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/errors/fault.ts";
 import type { Made, NextChannel } from "./next-channel.ts";
-import { pause, pauseAfter } from "./pause.ts";
 
 interface FailureTools {
   readonly ctx: Pick<Context, "candidates" | "events">;
@@ -52,13 +50,6 @@ export function countAgainst(
   else if (called.keyId !== 0) return health.keyFailed(called, model, fault, permit);
   else health.failed(id, model, fault, permit);
   return false;
-}
-
-/** Lets some time pass before another channel is called after this fault. Throws: LocalError when the client leaves meanwhile. */
-export async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<void> {
-  if (wasUncalled(fault)) return;
-  await pause(pauseAfter(calls, Math.random()), cancellation);
-  if (cancellation.isCancelled) throw new LocalError(lastWord(fault));
 }
 
 /** Nothing was sent: the channel cannot serve such a request. */

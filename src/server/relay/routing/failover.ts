@@ -18,8 +18,9 @@ import type { Call, CallFacts, StreamReply, Trace, WholeReply } from "#server/up
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { conversationOf } from "./affinity.ts";
-import { calmDown, noteFailure, report, toldBy, wasUncalled } from "./failed-calls.ts";
+import { noteFailure, report, toldBy, wasUncalled } from "./failed-calls.ts";
 import { type Made, NextChannel, type NextServices, type Turn, type Wanted } from "./next-channel.ts";
+import { backOff } from "./pause.ts";
 import type { SecondCalls } from "./second-calls.ts";
 import { upstreamWords } from "./upstream-words.ts";
 
@@ -170,8 +171,9 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   let word: RelayFault | undefined;
   for (;;) {
     if (fault !== undefined) {
+      // Where no channel is left it throws now, and not after the pause.
       next.look(word);
-      await calmDown(fault, spent, cancellation);
+      await backOff(fault, spent, cancellation);
     }
     const turn = await next.take(word);
     progress.channel = turn.channel;
