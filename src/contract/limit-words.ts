@@ -57,6 +57,13 @@ export function isWindowKind(kind: LimitKind): kind is WindowKind {
   return kind === "quota" || kind === "calls";
 }
 
+/** Kinds that are counted by the minute: a new kind is one of them, unless it is named here or among the windows. */
+export type RateKind = Exclude<LimitKind, WindowKind | "running" | "cost">;
+
+export function isRateKind(kind: LimitKind): kind is RateKind {
+  return !isWindowKind(kind) && kind !== "running" && kind !== "cost";
+}
+
 /**
  * `session` is five hours from the first call on; days, weeks (from Monday) and months follow the calendar of BudgetTimeZone; a rolling
  * window always looks back; `total` never ends.

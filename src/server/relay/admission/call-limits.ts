@@ -1,11 +1,17 @@
 // The limits that were set for a token, its user, their group or a model: a call passes all of them, or counts in none (requirements L07).
 // Running calls and rates are counted here, over all nodes; windows by the ledger, together with the reservation.
-import { holderOf, isModelOf, isWindowKind, type LimitKind } from "#contract/limit-words.ts";
+import {
+  holderOf,
+  isModelOf,
+  isRateKind,
+  isWindowKind,
+  type LimitKind,
+  type RateKind,
+} from "#contract/limit-words.ts";
 import { paysFor } from "#contract/plan-terms.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Limits } from "#server/limits/limits.ts";
-import type { Counting } from "#server/limits/table.ts";
-import { keyOf, LIMITS } from "#server/limits/table.ts";
+import { type Counting, keyOf, LIMITS, type Limit } from "#server/limits/table.ts";
 import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import { NEVER } from "#server/money/windows.ts";
@@ -51,8 +57,12 @@ export interface CallLimits {
   admit(call: LimitedCall): Promise<Admission>;
 }
 
+type CountedKind = RateKind | "running";
+type TokenKind = Exclude<RateKind, "rpm">;
+
 /** A limit that is counted here, and how: without a boost, and with one that runs. */
-interface Counted {
+interface Counted<Kind extends CountedKind = CountedKind> {
+  readonly kind: Kind;
   readonly row: LimitRow;
   readonly usual: Counting;
   readonly boosted: Counting;
@@ -62,7 +72,7 @@ interface Counted {
 interface OfModel {
   readonly running: readonly Counted[];
   /** Calls first, then tokens. */
-  readonly rates: readonly Counted[];
+  readonly rates: readonly Counted<RateKind>[];
   /** Those that the ledger counts. */
   readonly windows: readonly LimitRef[];
 }
@@ -76,10 +86,11 @@ function ofModel({ userId, limits }: Limited, model: string): OfModel {
   const found = known.get(model);
   if (found !== undefined) return found;
   const rows = limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
-  const counted = (is: (row: LimitRow) => boolean) => rows.filter(is).map((row) => countedOf(row, userId));
+  const counted = <Kind extends CountedKind>(is: (kind: LimitKind) => kind is Kind) =>
+    rows.flatMap((row) => (is(row.kind) ? [countedOf(row, row.kind, userId)] : []));
   const made = {
-    running: counted(({ kind }) => kind === "running"),
-    rates: [...counted(({ kind }) => kind === "rpm"), ...counted(isOfTokens)],
+    running: counted((kind) => kind === "running"),
+    rates: [...counted((kind) => kind === "rpm"), ...counted(isTokenKind)],
     windows: rows
       .filter(({ kind }) => isWindowKind(kind))
       .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) })),
@@ -90,14 +101,21 @@ function ofModel({ userId, limits }: Limited, model: string): OfModel {
   return made;
 }
 
-function countedOf(row: LimitRow, userId: number): Counted {
-  const limit =
-    row.kind === "running" ? LIMITS.setRunning : row.kind === "rpm" ? LIMITS.setCalls : LIMITS.setTokens;
+const COUNTED_BY: Readonly<Record<CountedKind, Limit>> = {
+  running: LIMITS.setRunning,
+  rpm: LIMITS.setCalls,
+  tpm: LIMITS.setTokens,
+  input_tpm: LIMITS.setTokens,
+  output_tpm: LIMITS.setTokens,
+};
+
+function countedOf<Kind extends CountedKind>(row: LimitRow, kind: Kind, userId: number): Counted<Kind> {
+  const limit = COUNTED_BY[kind];
   const subject = `${row.id}:${holderOf(row.subject, userId)}`;
   // Both are at most half of what counts exactly.
   const key = keyOf({ limit, subject });
   const boosted = { limit: { ...limit, burst: row.amount + row.boost_amount }, subject, key };
-  return { row, usual: { limit: { ...limit, burst: row.amount }, subject, key }, boosted };
+  return { kind, row, usual: { limit: { ...limit, burst: row.amount }, subject, key }, boosted };
 }
 
 /** The limits of a call that the ledger counts, by the calendar of the operator's zone; undefined = there are none. */
@@ -146,12 +164,11 @@ function timeText(seconds: number, zone: string): string {
 }
 
 interface Taken {
-  readonly kind: LimitKind;
+  readonly kind: RateKind;
   readonly counting: Counting;
   readonly worth: number;
 }
 
-const TOKEN_KINDS: ReadonlySet<LimitKind> = new Set<LimitKind>(["tpm", "input_tpm", "output_tpm"]);
 /** Of a limit, for a call that names no cap: so that several fit. */
 const SHARE = 4;
 
@@ -163,13 +180,13 @@ interface CallLimitsParts {
 export function createCallLimits(parts: CallLimitsParts): CallLimits {
   return {
     async admit(call) {
-      const tab = new Tab(parts, call);
+      const admission = new LimitedAdmission(parts, call);
       try {
-        tab.fault = await tab.pass();
-        if (tab.fault !== undefined) tab.undo();
-        return tab;
+        admission.fault = await admission.pass();
+        if (admission.fault !== undefined) admission.undo();
+        return admission;
       } catch (error) {
-        tab.undo();
+        admission.undo();
         throw error;
       }
     },
@@ -177,7 +194,7 @@ export function createCallLimits(parts: CallLimitsParts): CallLimits {
 }
 
 /** What a call takes of its limits. */
-class Tab implements Admission {
+class LimitedAdmission implements Admission {
   readonly rates: Rate[] = [];
   fault: RelayFault | undefined;
   readonly #limits: CallLimitsParts["limits"];
@@ -244,12 +261,11 @@ class Tab implements Admission {
     return undefined;
   }
 
-  async #take(one: Counted): Promise<RelayFault | undefined> {
+  async #take(one: Counted<RateKind>): Promise<RelayFault | undefined> {
     const counting = this.#countingOf(one);
-    const { row } = one;
-    const { kind } = row;
+    const { row, kind } = one;
     const { burst, windowMs } = counting.limit;
-    const worth = kind === "rpm" ? 1 : tokensOf(row, this.#call, burst);
+    const worth = kind === "rpm" ? 1 : tokensOf(kind, this.#call, burst);
     if (burst === 0 || worth > burst) return limitErrors.tooLarge(row);
     const { allowed, retryAfterMs, fullAfterMs } = await this.#limits.check(
       counting,
@@ -276,25 +292,36 @@ function nothing(): void {
 /** Times are no whole numbers of steps. */
 const ROUNDING = 1e-6;
 
-function isOfTokens({ kind }: LimitRow): boolean {
-  return TOKEN_KINDS.has(kind);
+function isTokenKind(kind: LimitKind): kind is TokenKind {
+  return isRateKind(kind) && kind !== "rpm";
 }
 
 /**
  * What a call may use. An estimate never exceeds the limit, so that the first call always fits; a cap of the client's own does, and is
  * refused then, since waiting would not help.
  */
-function tokensOf({ kind }: LimitRow, { input, cap, output }: LimitedCall, limit: number): number {
+function tokensOf(kind: TokenKind, { input, cap, output }: LimitedCall, limit: number): number {
   const out = cap ?? Math.min(output, Math.ceil(limit / SHARE));
-  if (kind === "input_tpm") return Math.min(input, limit);
-  if (kind === "output_tpm") return out;
-  return cap !== undefined && cap > limit ? cap : Math.min(input + out, limit);
+  switch (kind) {
+    case "input_tpm":
+      return Math.min(input, limit);
+    case "output_tpm":
+      return out;
+    case "tpm":
+      return cap !== undefined && cap > limit ? cap : Math.min(input + out, limit);
+  }
 }
 
 /** What it used; input that was read from a cache is free, as with Anthropic. */
-function usedOf(kind: LimitKind, usage: TokenUsage | undefined): number {
+function usedOf(kind: TokenKind, usage: TokenUsage | undefined): number {
   if (usage === undefined) return 0;
   const input = Math.max(0, usage.promptTokens - usage.cachedTokens);
-  if (kind === "input_tpm") return input;
-  return kind === "output_tpm" ? usage.completionTokens : input + usage.completionTokens;
+  switch (kind) {
+    case "input_tpm":
+      return input;
+    case "output_tpm":
+      return usage.completionTokens;
+    case "tpm":
+      return input + usage.completionTokens;
+  }
 }

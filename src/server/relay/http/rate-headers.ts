@@ -1,21 +1,22 @@
 // The headers by which SDKs know how much of a rate is left: OpenAI's names, or Anthropic's for its format. Of several limits the tightest
 // counts. Pure.
-import type { LimitKind } from "#contract/limit-words.ts";
+import type { RateKind } from "#contract/limit-words.ts";
 
 /** How much of a limit per minute is left. */
 export interface Rate {
-  readonly kind: LimitKind;
+  readonly kind: RateKind;
   readonly limit: number;
   readonly remaining: number;
   /** Until all of it is there again. */
   readonly resetMs: number;
 }
 
-const NAMES: Readonly<Partial<Record<LimitKind, string>>> = {
-  rpm: "requests",
-  tpm: "tokens",
-  input_tpm: "input-tokens",
-  output_tpm: "output-tokens",
+/** OpenAI knows one kind of tokens. */
+const NAMES: Readonly<Record<RateKind, { readonly openai: string; readonly anthropic: string }>> = {
+  rpm: { openai: "requests", anthropic: "requests" },
+  tpm: { openai: "tokens", anthropic: "tokens" },
+  input_tpm: { openai: "tokens", anthropic: "input-tokens" },
+  output_tpm: { openai: "tokens", anthropic: "output-tokens" },
 };
 
 /** Names and values in turn. */
@@ -39,10 +40,8 @@ export function rateHeaders(rates: readonly Rate[], isAnthropic: boolean, nowMs:
   return head;
 }
 
-/** OpenAI knows one kind of tokens. */
 function nameOf({ kind }: Rate, isAnthropic: boolean): string {
-  const own = NAMES[kind] ?? "requests";
-  return isAnthropic || own === "requests" ? own : "tokens";
+  return NAMES[kind][isAnthropic ? "anthropic" : "openai"];
 }
 
 /** Of equal ones the first counts. */
