@@ -6,6 +6,7 @@ import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { jsonValues } from "#server/relay/http/request-body.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
@@ -44,7 +45,7 @@ export interface BatchOrder {
 
 /** Reads the request. Throws: LocalError 400. */
 export function readOrder(bytes: Buffer): BatchOrder {
-  const body = parsed(bytes);
+  const body = jsonValues(bytes);
   const inputFile = textOf(body, "input_file_id");
   const endpoint = textOf(body, "endpoint");
   if (textOf(body, "completion_window") !== "24h")
@@ -57,16 +58,6 @@ export function readOrder(bytes: Buffer): BatchOrder {
   if ((body["output_expires_after"] ?? null) !== null)
     throw new LocalError(localErrors.fieldInvalid("output_expires_after"));
   return { inputFile, endpoint, metadata };
-}
-
-function parsed(bytes: Buffer): JsonRecord {
-  try {
-    const body = asObject(JSON.parse(bytes.toString()));
-    if (body !== undefined) return body;
-  } catch {
-    // Told below.
-  }
-  throw new LocalError(localErrors.bodyUnreadable());
 }
 
 function textOf(body: JsonRecord, name: string): string {

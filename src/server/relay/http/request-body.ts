@@ -1,5 +1,7 @@
 // A request's body, read once and bounded: each in size and speed, all together in memory.
+import { isUtf8 } from "node:buffer";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { Chunks } from "./chunks.ts";
 import { InFlight, type InFlightEntry } from "./client-response.ts";
 import type { RelayRequest } from "./exchange.ts";
@@ -157,4 +159,15 @@ function collect(
     req.on("data", onData).on("end", onEnd);
     reader.gone.watch(() => giveUp(new LocalError(localErrors.bodyBroken())));
   });
+}
+
+/** A body of which nothing is sent on as it came. Throws: LocalError 400 when it is no JSON object. */
+export function jsonValues(bytes: Buffer): JsonRecord {
+  try {
+    const values = isUtf8(bytes) ? asObject(JSON.parse(bytes.toString())) : undefined;
+    if (values !== undefined) return values;
+  } catch {
+    // Told below.
+  }
+  throw new LocalError(localErrors.bodyUnreadable());
 }

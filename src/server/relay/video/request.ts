@@ -1,8 +1,8 @@
 // Reads a request for a video, from JSON or a form: the model, what is to be seen, and what multiplies the price, which is bounded here
 // before anything is set aside (requirements C55). Reads no database.
-import { isUtf8 } from "node:buffer";
 import { MOST_VIDEO_SECONDS, type VideoSize, videoResolution, videoSize } from "#contract/video.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { jsonValues } from "#server/relay/http/request-body.ts";
 import { readForm } from "#server/upstream/call/form.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { VIDEO_HINTS } from "#server/upstream/video/wire.ts";
@@ -32,16 +32,6 @@ export async function readVideo(bytes: Buffer, contentType: string): Promise<Vid
   return orderOf(
     contentType.startsWith("multipart/form-data") ? await formValues(bytes, contentType) : jsonValues(bytes),
   );
-}
-
-function jsonValues(bytes: Buffer): JsonRecord {
-  try {
-    const values = isUtf8(bytes) ? asObject(JSON.parse(bytes.toString())) : undefined;
-    if (values !== undefined) return values;
-  } catch {
-    // Told below.
-  }
-  throw new LocalError(localErrors.bodyUnreadable());
 }
 
 /** The fields of a form: files as data URLs, `metadata` as the object that its text is. */
