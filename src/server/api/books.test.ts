@@ -1,4 +1,4 @@
-// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that somebody changed by hand (requirements Y64).
+// Reconciliation as administrators see it: totals that agree, what is set aside, and a balance that was changed by hand (requirements Y64).
 import { describe, expect, test } from "vitest";
 import { advanceSums } from "#server/money/sums.ts";
 import { seedToken } from "#test/seeds/seed.ts";

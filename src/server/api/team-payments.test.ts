@@ -1,5 +1,5 @@
 // Money that comes into a team's wallet (requirements O10): codes and orders of its owner and finance, credited to the wallet once, with
-// no gift and no commission; nobody else sees the orders.
+// no gift and no commission; other users do not see the orders.
 import { beforeAll, describe, expect, test } from "vitest";
 import { changeOrder } from "#server/payments/evidence.ts";
 import { debtOf } from "#server/store/users.ts";

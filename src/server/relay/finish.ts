@@ -112,7 +112,7 @@ export function tellDone(
   { events, clock }: Pick<Context, "events" | "clock">,
   told: Told,
   status: number,
-  label: string = faultLabel(told.fault),
+  label: string = told.fault === undefined ? "" : faultLabel(told.fault),
 ): void {
   const { caller, incoming, booked, fault, startedMs } = told;
   if (fault?.code === "internal_error") events.backgroundFailed({ task: "relay", error: fault.detail });

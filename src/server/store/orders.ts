@@ -154,7 +154,7 @@ export function closeOrder(
   );
 }
 
-/** Takes the right to ask the provider about an order: once per `everySec`, whoever wants to. */
+/** Takes the right to ask the provider about an order: once per `everySec`, of all processes. */
 export function takeQuestion(
   db: Db,
   orderNo: string,

@@ -9,6 +9,7 @@ import type { Script, Talk } from "#test/emulators/fake-realtime.ts";
 import { createFakeRealtime, type FakeRealtime } from "#test/emulators/fake-realtime.ts";
 import { openClient, type RealtimeClient } from "#test/emulators/realtime-client.ts";
 import { tunnel } from "#test/emulators/tls-tunnel.ts";
+import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
 import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
@@ -201,6 +202,17 @@ describe("a conversation", () => {
     expect(await client.closed).toEqual([1008, "pre_consume_token_quota_failed"]);
     expect(client.events.map(({ type }) => type)).toEqual(["session.created", "response.done", "error"]);
     expect((await lastTalk().closed)[0]).toBe(1001);
+  });
+
+  it("counts a conversation that is refused in no limit of calls", async () => {
+    await addChannel();
+    await seedLimit(world.ctx, { kind: "rpm", amount: 1 });
+    await world.changeToken({ unlimited_quota: 0, remain_quota: 1 });
+    for (const _ of [1, 2]) expect((await open().closed)[1]).toBe("pre_consume_token_quota_failed");
+    await world.changeToken({ remain_quota: 60_000 });
+    await open().until("session.created");
+    expect((await open().closed)[1]).toBe("rate_limit_exceeded");
+    await dropLimits(world.ctx);
   });
 });
 

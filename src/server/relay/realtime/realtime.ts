@@ -13,7 +13,7 @@ import type { RelayRequest, UpgradeRequest } from "#server/relay/http/exchange.t
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
-import { countAgainst, faultLabel, report } from "#server/relay/routing/failed-calls.ts";
+import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
 import { eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
@@ -45,6 +45,8 @@ interface Conversation extends Progress {
   session: RealtimeSession | undefined;
   caller: Caller | undefined;
   bill: RealtimeBill | undefined;
+  /** Why it did not come about. */
+  fault: RelayFault | undefined;
   /** Why we ended it before both sides could talk; undefined = we did not. */
   cutBy: RelayFault | undefined;
   /** Ends the conversation in the caller's limits. */
@@ -110,6 +112,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     session: undefined,
     caller: undefined,
     bill: undefined,
+    fault: undefined,
     cutBy: undefined,
     freeSlot: nothing,
     admission: undefined,
@@ -147,6 +150,7 @@ async function converse(
     tell(services, talk, session.fault);
   } catch (error) {
     const fault = talk.cutBy ?? faultOf(error);
+    if (talk.session === undefined) talk.fault = fault;
     const hasLeft = talk.cutBy === undefined && talk.cancellation.isCancelled;
     if (client.readyState === client.OPEN) client.send(realtimeError(fault, requestId));
     shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
@@ -284,8 +288,8 @@ function note({ errorLog }: Services, talk: Conversation, fault: RelayFault): vo
 /** One line for the operator, at the end. */
 function tell({ ctx }: Services, talk: Conversation, fault: RealtimeSession["fault"]): void {
   const { bill, model } = talk;
-  const label = fault !== undefined && isAborted(fault) ? "client_gone" : faultLabel(fault);
+  const ended = fault !== undefined && isAborted(fault) ? "client_gone" : undefined;
   const booked = bill && { usage: bill.total, charged: bill.total.charged };
-  const told = { ...talk, endpoint: "realtime", incoming: { model, isStream: true }, booked };
-  tellDone(ctx, told, fault?.status ?? 101, label);
+  const told = { ...talk, fault, endpoint: "realtime", incoming: { model, isStream: true }, booked };
+  tellDone(ctx, told, fault?.status ?? 101, ended);
 }

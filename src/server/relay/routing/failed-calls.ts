@@ -88,7 +88,6 @@ export function report(
 }
 
 /** A fault's name from a small fixed set. */
-export function faultLabel(fault: RelayFault | undefined): string {
-  if (fault === undefined) return "";
+export function faultLabel(fault: RelayFault): string {
   return fault.upstreamStatus > 0 ? `upstream_${fault.upstreamStatus}` : String(fault.code);
 }
