@@ -122,3 +122,22 @@ it("a payer who comes back from the provider is credited nothing by that, and no
     .waitFor();
   await context.close();
 });
+
+it("an administrator goes from the orders to the merchant accounts and back by the tabs", async () => {
+  const { page, context, complaints } = await world.visit("root");
+  const account = page.getByRole("row", { name: /主商户.*已启用/ });
+  const order = page.getByRole("row", { name: /TG.*已到账/ });
+  const goTo = (tab: string) => page.getByRole("tab", { name: tab, exact: true }).click();
+  await page.goto("/payment");
+  await order.first().waitFor();
+  await goTo("支付渠道");
+  await account.waitFor();
+  await goTo("订单");
+  await order.first().waitFor();
+  await page.goto("/payment?tab=instances");
+  await account.waitFor();
+  await goTo("订单");
+  await order.first().waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});

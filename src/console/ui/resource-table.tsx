@@ -66,6 +66,19 @@ export function listOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S
       : query(api.search, { query: { ...filter, ...page, keyword } } as unknown as CallInput<S>);
 }
 
+/**
+ * Loads all rows of a list that comes whole, without pages. Cached beside the bare list: the same key would hand each the other's form.
+ */
+export function rowsOf<Row>({ queryKey, queryFn }: Query<readonly Row[]>): Query<ListAnswer<Row>> {
+  return {
+    queryKey: [...queryKey, "rows"],
+    queryFn: async (context) => {
+      const data = await queryFn(context);
+      return { data, total: data.length };
+    },
+  };
+}
+
 /** Reads the same list for a file (contract: InBlocks). */
 export function blocksOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S>, filter: Filter) {
   return (keyword: string, before: number, signal: AbortSignal) => {

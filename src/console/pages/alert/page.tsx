@@ -10,7 +10,7 @@ import { toast } from "#console/base/toast.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -59,10 +59,7 @@ function Targets() {
     <ResourceTable<AlertTarget>
       name="alert-target"
       label="通知对象列表"
-      load={() => {
-        const { queryKey, queryFn } = query(alertApi.list, {});
-        return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-      }}
+      load={() => rowsOf(query(alertApi.list, {}))}
       columns={targetColumns}
       actions={actions}
       actionsWidth={160}
@@ -146,12 +143,11 @@ function Conditions() {
       label="未恢复的问题"
       load={() => {
         const { queryKey, queryFn } = query(alertApi.conditions, {});
-        return {
+        return rowsOf({
           queryKey,
-          queryFn: async (context) => ({
-            data: (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
-          }),
-        };
+          queryFn: async (context) =>
+            (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
+        });
       }}
       columns={conditionColumns}
       cardTitle={(row) => row.title}

@@ -5,7 +5,7 @@ import type { Query } from "#console/base/call.ts";
 import { LOCALE, wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { Limit } from "#contract/limit.ts";
@@ -107,14 +107,7 @@ export function LimitTable({ load, ...rest }: LimitTableProps) {
   return (
     <ResourceTable<Limit>
       {...rest}
-      load={() => ({
-        // Of another form than the answer itself, which forms keep under its own key.
-        queryKey: [...load.queryKey, "page"],
-        queryFn: async (context) => {
-          const data = await load.queryFn(context);
-          return { data, total: data.length };
-        },
-      })}
+      load={() => rowsOf(load)}
       columns={columns}
       cardTitle={(row) => <Whose row={row} />}
       cardState={(row) => <State row={row} />}

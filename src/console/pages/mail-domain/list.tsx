@@ -3,7 +3,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { type MailDomainRow, mailDomainApi } from "#contract/mail-domain.ts";
@@ -45,14 +45,7 @@ export function MailDomainsPage() {
       <ResourceTable<MailDomainRow>
         name="mail-domain"
         label="邮箱域名列表"
-        load={() => {
-          const { queryKey, queryFn } = query(mailDomainApi.list, {});
-          // Not the key of the forms, which read the bare list.
-          return {
-            queryKey: [...queryKey, "rows"],
-            queryFn: async (context) => ({ data: await queryFn(context) }),
-          };
-        }}
+        load={() => rowsOf(query(mailDomainApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={150}

@@ -2,7 +2,7 @@
 import { query } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { useToForm } from "#console/ui/form-way.ts";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -41,10 +41,7 @@ export function Instances() {
     <ResourceTable<Instance>
       name="payment-instance"
       label="支付渠道列表"
-      load={() => {
-        const { queryKey, queryFn } = query(paymentAdminApi.instances, {});
-        return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-      }}
+      load={() => rowsOf(query(paymentAdminApi.instances, {}))}
       columns={columns}
       actions={(row) => (isSuper ? [editAction(() => toForm(`/payment/edit/${row.id}`))] : [])}
       actionsWidth={90}

@@ -4,7 +4,7 @@ import { isRoot, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -61,10 +61,7 @@ export function PlansPage() {
       <ResourceTable<AdminPlan>
         name="plan"
         label="套餐列表"
-        load={() => {
-          const { queryKey, queryFn } = query(planApi.list, {});
-          return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-        }}
+        load={() => rowsOf(query(planApi.list, {}))}
         columns={columns}
         actions={(row) => (isSuper ? [editAction(() => toForm(`/plan/edit/${row.id}`))] : [])}
         actionsWidth={90}

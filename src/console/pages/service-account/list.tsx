@@ -4,7 +4,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -70,10 +70,7 @@ export function ServiceAccountsPage() {
       <ResourceTable<ServiceAccount>
         name="service-account"
         label="服务账户列表"
-        load={() => {
-          const { queryKey, queryFn } = query(serviceAccountApi.list, {});
-          return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-        }}
+        load={() => rowsOf(query(serviceAccountApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={90}

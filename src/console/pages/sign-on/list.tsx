@@ -3,7 +3,7 @@ import { query } from "#console/base/call.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -47,10 +47,7 @@ export function LoginProvidersPage() {
       <ResourceTable<LoginProvider>
         name="login-provider"
         label="登录服务列表"
-        load={() => {
-          const { queryKey, queryFn } = query(loginProviderApi.list, {});
-          return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-        }}
+        load={() => rowsOf(query(loginProviderApi.list, {}))}
         columns={columns}
         actions={(row) => [editAction(() => toForm(`/login-provider/edit/${row.id}`))]}
         actionsWidth={90}

@@ -4,7 +4,7 @@ import { toast } from "#console/base/toast.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, copyAction, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -54,14 +54,7 @@ export function StaffSetsPage() {
       <ResourceTable<StaffSet>
         name="staff"
         label="权限集列表"
-        load={() => {
-          const { queryKey, queryFn } = query(staffApi.list, {});
-          // Not the key of the forms, which read the bare list.
-          return {
-            queryKey: [...queryKey, "rows"],
-            queryFn: async (context) => ({ data: await queryFn(context) }),
-          };
-        }}
+        load={() => rowsOf(query(staffApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={220}

@@ -1,7 +1,7 @@
 // The links into a team that can still be used; one can be taken back.
 import { query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { type Team, type TeamInvitation, teamApi } from "#contract/team.ts";
 import { ROLE_LABELS } from "./words.ts";
@@ -23,10 +23,7 @@ export function Invitations({ team }: { readonly team: Team }) {
     <ResourceTable<TeamInvitation>
       name="team-invitation"
       label="邀请列表"
-      load={() => {
-        const { queryKey, queryFn } = query(teamApi.invitations, { params: { id: team.id } });
-        return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-      }}
+      load={() => rowsOf(query(teamApi.invitations, { params: { id: team.id } }))}
       columns={columns}
       actions={({ id }) => [
         {

@@ -10,7 +10,7 @@ import { required } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { toggleAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -137,16 +137,7 @@ function Own({ onCreate }: { readonly onCreate: () => void }) {
     <ResourceTable<Team>
       name="team"
       label="我的团队"
-      load={() => {
-        const { queryKey, queryFn } = query(teamApi.list, {});
-        return {
-          queryKey: [...queryKey, "rows"],
-          queryFn: async (context) => {
-            const data = await queryFn(context);
-            return { data, total: data.length };
-          },
-        };
-      }}
+      load={() => rowsOf(query(teamApi.list, {}))}
       columns={ownColumns}
       actions={(row) => [{ key: "open", label: "进入", onClick: () => open(row) }]}
       actionsWidth={90}

@@ -6,7 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
@@ -72,20 +72,17 @@ export function Members({ team }: { readonly team: Team }) {
       <ResourceTable<Row>
         name="team-member"
         label="团队成员"
-        load={() => ({
-          queryKey: [...members.queryKey, "rows"],
-          queryFn: async (context) => {
-            const found = await members.queryFn(context);
-            return {
-              data: found.map((row) => ({
+        load={() =>
+          rowsOf({
+            queryKey: members.queryKey,
+            queryFn: async (context) =>
+              (await members.queryFn(context)).map((row) => ({
                 ...row,
                 id: row.user_id,
                 isCapShown: may(team, "people") || row.user_id === user?.id,
               })),
-              total: found.length,
-            };
-          },
-        })}
+          })
+        }
         columns={columns}
         {...(may(team, "people") && { actions })}
         actionsWidth={may(team, "own") ? wide(240, 272) : wide(160, 168)}

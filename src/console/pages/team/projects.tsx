@@ -7,7 +7,7 @@ import { wide } from "#console/base/language.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { deleteAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { type Team, teamApi } from "#contract/team.ts";
@@ -93,7 +93,6 @@ export function Projects({ team }: { readonly team: Team }) {
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
   const mayChange = may(team, "projects");
-  const projects = query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } });
   const remove = useCall(teamApi.closeProject, { invalidates: LISTS, onSuccess: () => toast.success() });
   const actions = (project: TeamProject): RowAction[] => [
     { key: "cap", label: "上限", onClick: () => setAsked({ what: "cap", project }) },
@@ -117,10 +116,7 @@ export function Projects({ team }: { readonly team: Team }) {
       <ResourceTable<TeamProject>
         name="team-project"
         label="团队的项目"
-        load={() => ({
-          queryKey: [...projects.queryKey, "rows"],
-          queryFn: async (context) => ({ data: await projects.queryFn(context) }),
-        })}
+        load={() => rowsOf(query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } }))}
         columns={columns}
         {...(mayChange && { actions })}
         actionsWidth={wide(200, 220)}

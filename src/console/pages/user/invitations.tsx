@@ -3,7 +3,7 @@ import { StopOutlined } from "@ant-design/icons";
 import { query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -70,10 +70,7 @@ export function InvitationsPage() {
       <ResourceTable<Invitation>
         name="invitation"
         label="邀请列表"
-        load={() => {
-          const { queryKey, queryFn } = query(invitationApi.list, {});
-          return { queryKey, queryFn: async (context) => ({ data: await queryFn(context) }) };
-        }}
+        load={() => rowsOf(query(invitationApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={90}
