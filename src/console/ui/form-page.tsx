@@ -2,6 +2,7 @@
 import { type UseQueryOptions, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useParams } from "react-router";
+import type { Query } from "#console/base/call.ts";
 import { Page } from "./page.tsx";
 import { FormState } from "./table-states.tsx";
 
@@ -9,6 +10,22 @@ export interface FormPageProps<Row> {
   readonly load: (id: number) => UseQueryOptions<Row>;
   /** The form; undefined = of a new row. */
   readonly children: (row: Row | undefined) => ReactNode;
+}
+
+/** Loads the row that the address names from a list that comes whole. `fault` is said where it is not in it. */
+export function oneOf<Row extends { readonly id: number }>(
+  { queryKey, queryFn, ...asked }: Query<readonly Row[]>,
+  fault: string,
+): FormPageProps<Row>["load"] {
+  return (id) => ({
+    ...asked,
+    queryKey: [...queryKey, id],
+    queryFn: async (context) => {
+      const found = (await queryFn(context)).find((row) => row.id === id);
+      if (found === undefined) throw new Error(fault);
+      return found;
+    },
+  });
 }
 
 function Edited<Row extends { readonly id: number }>({

@@ -1,11 +1,11 @@
 // Makes or edits a target of alerts, and sends it a test message. Addresses that are secrets, and keys, are never shown.
 import { Button, Checkbox, Form, Select, Switch } from "antd";
-import { formQuery, query, useCall } from "#console/base/call.ts";
+import { formQuery, useCall } from "#console/base/call.ts";
 import { LANGUAGE, LANGUAGE_NAMES } from "#console/base/language.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { required } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -232,20 +232,7 @@ function TargetForm({ row }: { readonly row: AlertTarget | undefined }) {
 
 export function AlertTargetFormPage() {
   return (
-    <FormPage<AlertTarget>
-      load={(id) => {
-        const { queryKey, queryFn } = query(alertApi.list, {});
-        return {
-          ...formQuery(alertApi.list, {}),
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该通知对象");
-            return found;
-          },
-        };
-      }}
-    >
+    <FormPage<AlertTarget> load={oneOf(formQuery(alertApi.list, {}), "找不到该通知对象")}>
       {(row) => <TargetForm row={row} />}
     </FormPage>
   );

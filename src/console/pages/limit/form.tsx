@@ -4,7 +4,7 @@ import { AutoComplete, Form, Select } from "antd";
 import { formQuery, query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -80,20 +80,7 @@ function LimitForm({ row }: { readonly row: Limit | undefined }) {
 
 export function LimitFormPage() {
   return (
-    <FormPage<Limit>
-      load={(id) => {
-        const { queryKey, queryFn } = query(limitApi.list, {});
-        return {
-          ...formQuery(limitApi.list, {}),
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该限额");
-            return found;
-          },
-        };
-      }}
-    >
+    <FormPage<Limit> load={oneOf(formQuery(limitApi.list, {}), "找不到该限额")}>
       {(row) => <LimitForm row={row} />}
     </FormPage>
   );

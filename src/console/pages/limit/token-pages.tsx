@@ -4,7 +4,7 @@ import { useParams } from "react-router";
 import { formQuery, query, useCall } from "#console/base/call.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToForm, useToList } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -105,23 +105,8 @@ function TokenLimitForm({ row }: { readonly row: Limit | undefined }) {
 }
 
 export function TokenLimitFormPage() {
-  const { load, loadForm } = useTokenLimits(() => undefined);
+  const { loadForm } = useTokenLimits(() => undefined);
   return (
-    <FormPage<Limit>
-      load={(id) => {
-        const { queryKey, queryFn } = load;
-        return {
-          ...loadForm,
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该限额");
-            return found;
-          },
-        };
-      }}
-    >
-      {(row) => <TokenLimitForm row={row} />}
-    </FormPage>
+    <FormPage<Limit> load={oneOf(loadForm, "找不到该限额")}>{(row) => <TokenLimitForm row={row} />}</FormPage>
   );
 }

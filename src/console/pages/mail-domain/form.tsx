@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Form, Select } from "antd";
 import { useState } from "react";
-import { query, useCall } from "#console/base/call.ts";
+import { formQuery, query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -102,20 +102,9 @@ function MailDomainForm({ row }: { readonly row: MailDomainRow | undefined }) {
   );
 }
 
-async function findRow(id: number, rows: Promise<readonly MailDomainRow[]>): Promise<MailDomainRow> {
-  const found = (await rows).find((row) => row.id === id);
-  if (found === undefined) throw new Error("找不到该邮箱域名");
-  return found;
-}
-
 export function MailDomainFormPage() {
   return (
-    <FormPage<MailDomainRow>
-      load={(id) => {
-        const { queryKey, queryFn } = query(mailDomainApi.list, {});
-        return { queryKey: [...queryKey, id], queryFn: (context) => findRow(id, queryFn(context)) };
-      }}
-    >
+    <FormPage<MailDomainRow> load={oneOf(formQuery(mailDomainApi.list, {}), "找不到该邮箱域名")}>
       {(row) => <MailDomainForm row={row} />}
     </FormPage>
   );

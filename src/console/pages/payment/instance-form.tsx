@@ -1,12 +1,12 @@
 // Makes or edits a merchant account; the fields are those of its provider. Secrets are never shown, and stay when left empty.
 import { Checkbox, Form, Input, Select, Switch } from "antd";
-import { formQuery, query, useCall } from "#console/base/call.ts";
+import { formQuery, useCall } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
 import { required } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Page } from "#console/ui/page.tsx";
@@ -232,20 +232,7 @@ export function InstanceFormPage() {
       </Page>
     );
   return (
-    <FormPage<Instance>
-      load={(id) => {
-        const { queryKey, queryFn } = query(paymentAdminApi.instances, {});
-        return {
-          ...formQuery(paymentAdminApi.instances, {}),
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该支付渠道");
-            return found;
-          },
-        };
-      }}
-    >
+    <FormPage<Instance> load={oneOf(formQuery(paymentAdminApi.instances, {}), "找不到该支付渠道")}>
       {(row) => <InstanceForm row={row} />}
     </FormPage>
   );

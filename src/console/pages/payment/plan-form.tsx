@@ -6,7 +6,7 @@ import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { required, rule } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Page } from "#console/ui/page.tsx";
@@ -190,20 +190,7 @@ export function PlanFormPage() {
       </Page>
     );
   return (
-    <FormPage<AdminPlan>
-      load={(id) => {
-        const { queryKey, queryFn } = query(planApi.list, {});
-        return {
-          ...formQuery(planApi.list, {}),
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该套餐");
-            return found;
-          },
-        };
-      }}
-    >
+    <FormPage<AdminPlan> load={oneOf(formQuery(planApi.list, {}), "找不到该套餐")}>
       {(row) => <PlanForm row={row} />}
     </FormPage>
   );

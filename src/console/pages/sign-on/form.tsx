@@ -1,13 +1,13 @@
 // Makes or edits a login provider, tests it, and deletes it. The secret is never shown, and stays when left empty.
 import { Button, Form, Input, Select, Switch } from "antd";
 import { useState } from "react";
-import { formQuery, query, useCall } from "#console/base/call.ts";
+import { formQuery, useCall } from "#console/base/call.ts";
 import { useServerAddress } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
 import { required } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -316,20 +316,7 @@ function ProviderForm({ row }: { readonly row: LoginProvider | undefined }) {
 
 export function LoginProviderFormPage() {
   return (
-    <FormPage<LoginProvider>
-      load={(id) => {
-        const { queryKey, queryFn } = query(loginProviderApi.list, {});
-        return {
-          ...formQuery(loginProviderApi.list, {}),
-          queryKey: [...queryKey, id],
-          queryFn: async (context) => {
-            const found = (await queryFn(context)).find((one) => one.id === id);
-            if (!found) throw new Error("找不到该登录服务");
-            return found;
-          },
-        };
-      }}
-    >
+    <FormPage<LoginProvider> load={oneOf(formQuery(loginProviderApi.list, {}), "找不到该登录服务")}>
       {(row) => <ProviderForm row={row} />}
     </FormPage>
   );

@@ -1,10 +1,10 @@
 // Makes or edits a set of permissions; `?from=` begins with what another one holds.
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { query, useCall } from "#console/base/call.ts";
+import { formQuery, query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { rule } from "#console/ui/fields.ts";
-import { FormPage } from "#console/ui/form-page.tsx";
+import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { PermissionFields } from "#console/ui/permission-fields.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -66,20 +66,9 @@ function NewStaffSet() {
   return <StaffSetForm row={undefined} from={data?.find(({ id }) => id === from)} />;
 }
 
-async function findSet(id: number, sets: Promise<readonly StaffSet[]>): Promise<StaffSet> {
-  const found = (await sets).find((set) => set.id === id);
-  if (found === undefined) throw new Error("找不到该权限集");
-  return found;
-}
-
 export function StaffSetFormPage() {
   return (
-    <FormPage<StaffSet>
-      load={(id) => {
-        const { queryKey, queryFn } = query(staffApi.list, {});
-        return { queryKey: [...queryKey, id], queryFn: (context) => findSet(id, queryFn(context)) };
-      }}
-    >
+    <FormPage<StaffSet> load={oneOf(formQuery(staffApi.list, {}), "找不到该权限集")}>
       {(row) => (row === undefined ? <NewStaffSet /> : <StaffSetForm row={row} />)}
     </FormPage>
   );
