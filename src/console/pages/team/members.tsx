@@ -11,16 +11,12 @@ import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
 import { outranksInTeam } from "#contract/team-words.ts";
+import { spendColumns } from "./cells.tsx";
 import { CapDialog, RemoveDialog, RoleDialog } from "./dialogs.tsx";
-import { Caps, SPENDING } from "./spending.tsx";
 import { may, ROLE_LABELS } from "./words.ts";
 
 /** Caps of others are shown to who may set them. */
 type Row = TeamMember & { readonly id: number; readonly isCapShown: boolean };
-
-function OwnCaps({ row }: CellProps<Row>) {
-  return row.isCapShown ? <Caps row={row} /> : <span className="tg-muted">—</span>;
-}
 
 function Role({ row }: CellProps<Row>) {
   if (!row.is_enabled) return <StatusTag tone="bad" label="账户已停用" />;
@@ -30,8 +26,7 @@ function Role({ row }: CellProps<Row>) {
 const columns: readonly Column<Row>[] = [
   { key: "username", title: "成员", isFixed: true, isInHead: true, width: 150, shows: "text" },
   { key: "role", title: "角色", isInHead: true, width: 110, cell: Role },
-  ...SPENDING,
-  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: OwnCaps },
+  ...spendColumns<Row>(),
   { key: "joined_at", title: "加入时间", width: 160, shows: "time" },
 ];
 

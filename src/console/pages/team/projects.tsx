@@ -13,14 +13,13 @@ import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { type Team, teamApi } from "#contract/team.ts";
 import type { TeamProject } from "#contract/team-project.ts";
 import { CapForm } from "./cap-form.tsx";
-import { Caps, SPENDING } from "./spending.tsx";
+import { spendColumns } from "./cells.tsx";
 import { may } from "./words.ts";
 
 const columns: readonly Column<TeamProject>[] = [
   { key: "name", title: "项目", isFixed: true, isInHead: true, width: 180, shows: "text" },
   { key: "tokens", title: "令牌", isNumber: true, width: 90, shows: "number" },
-  ...SPENDING,
-  { key: "limits", title: "上限（已用 / 上限）", width: 220, cell: Caps },
+  ...spendColumns<TeamProject>(),
   { key: "created_at", title: "创建时间", width: 160, shows: "time" },
 ];
 
