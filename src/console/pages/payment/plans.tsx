@@ -4,6 +4,7 @@ import { isRoot, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
+import { lengthText } from "#console/ui/plan-words.ts";
 import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
@@ -39,7 +40,7 @@ const columns: readonly Column<AdminPlan>[] = [
     key: "price",
     title: "价格",
     width: 150,
-    render: ({ price, count, unit }) => `¥${price} / ${unit === "day" ? `${count} 天` : `${count} 个月`}`,
+    render: (plan) => `¥${plan.price} / ${lengthText(plan)}`,
   },
   { key: "quota", title: "每周期额度", shows: "quota", isNumber: true, width: 120 },
   { key: "windows", title: "时段上限", cell: Windows, width: 200, isGrowing: true },

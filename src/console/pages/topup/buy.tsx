@@ -11,6 +11,7 @@ import { moneyText } from "#contract/money.ts";
 import { type PayMethod, paymentApi } from "#contract/payment.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { TopUpPlan } from "#contract/topup-plans.ts";
+import { usePayWays } from "./pay-ways.tsx";
 import { discountText } from "./plan-cards.tsx";
 
 export interface BuyProps {
@@ -20,11 +21,6 @@ export interface BuyProps {
   readonly debt: number;
   /** The team whose wallet gets it; 0 = one's own. */
   readonly team: number;
-}
-
-/** A name for each way to pay; where two are called alike, the currency tells them apart. */
-export function keyOf({ instance_id, method }: PayMethod): string {
-  return `${instance_id} ${method}`;
 }
 
 function PlanChoice({
@@ -58,7 +54,7 @@ function PlanChoice({
 
 export function Buy({ plans, methods, debt, team }: BuyProps) {
   const [dollars, setDollars] = useState(plans[0]?.dollars ?? 0);
-  const [way, setWay] = useState(() => (methods[0] ? keyOf(methods[0]) : ""));
+  const { method, choice } = usePayWays(methods);
   const [gift, setGift] = useState("");
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -69,7 +65,6 @@ export function Buy({ plans, methods, debt, team }: BuyProps) {
       void navigate(`/topup/order/${order.order_no}`);
     },
   });
-  const method = methods.find((one) => keyOf(one) === way) ?? methods[0];
   const submit = () => {
     if (method === undefined) return;
     const way = { instance_id: method.instance_id, method: method.method };
@@ -84,15 +79,7 @@ export function Buy({ plans, methods, debt, team }: BuyProps) {
         </Callout>
       ) : null}
       <PlanChoice plans={plans} chosen={dollars} onChoose={setDollars} />
-      <div className="tg-buy-row">
-        <Radio.Group
-          value={method && keyOf(method)}
-          onChange={(event) => setWay(String(event.target.value))}
-          optionType="button"
-          aria-label="支付方式"
-          options={methods.map((one) => ({ value: keyOf(one), label: methodText(one) }))}
-        />
-      </div>
+      <div className="tg-buy-row">{choice}</div>
       <div className="tg-buy-row tg-buy-end">
         {team === 0 ? (
           <Input
@@ -111,11 +98,6 @@ export function Buy({ plans, methods, debt, team }: BuyProps) {
       </div>
     </Section>
   );
-}
-
-export function methodText({ label, currency, fee_bp }: PayMethod): string {
-  const fee = fee_bp === 0 ? "" : `，手续费 ${fee_bp / 100}%`;
-  return `${label}${currency === "CNY" ? "" : `（${currency}）`}${fee}`;
 }
 
 /** Price as the order has it, with its fee. */

@@ -1,11 +1,12 @@
 // The plans for sale: bought anew, continued, or changed to from a plan that runs.
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Checkbox, Radio } from "antd";
+import { Button, Checkbox } from "antd";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { invalidate, useCall } from "#console/base/call.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { lengthText } from "#console/ui/plan-words.ts";
 import { Section } from "#console/ui/section.tsx";
 import { minorText } from "#contract/money.ts";
 import { type PayMethod, paymentApi } from "#contract/payment.ts";
@@ -19,7 +20,7 @@ import {
 } from "#contract/plan.ts";
 import { canRenew, PLAN_WINDOW_LABELS } from "#contract/plan-terms.ts";
 import { formatQuota } from "#contract/quota.ts";
-import { keyOf, methodText } from "./buy.tsx";
+import { usePayWays } from "./pay-ways.tsx";
 
 export interface OffersProps {
   readonly plans: readonly Plan[];
@@ -28,11 +29,6 @@ export interface OffersProps {
   readonly upgrades: readonly PlanUpgrade[];
   readonly downgrades: readonly PlanDowngrade[];
   readonly renewals: readonly PlanRenewal[];
-}
-
-/** As `30 天` or `1 个月`. */
-function lengthText({ unit, count }: Pick<Plan, "unit" | "count">): string {
-  return unit === "day" ? `${count} 天` : `${count} 个月`;
 }
 
 function Promises({ plan }: { readonly plan: Plan }) {
@@ -135,7 +131,7 @@ function isUsedUp({ id, purchase_limit }: Plan, periods: readonly PlanPeriod[]):
 }
 
 export function PlanOffers({ plans, methods, periods, upgrades, downgrades, renewals }: OffersProps) {
-  const [way, setWay] = useState(() => (methods[0] ? keyOf(methods[0]) : ""));
+  const { method, choice } = usePayWays(methods);
   const [wantsRenewal, setWantsRenewal] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -145,7 +141,6 @@ export function PlanOffers({ plans, methods, periods, upgrades, downgrades, rene
       void navigate(`/topup/order/${order_no}`);
     },
   });
-  const method = methods.find((one) => keyOf(one) === way) ?? methods[0];
   const buy = (plan: Plan, upgrade_of: number) => {
     if (method === undefined) return;
     const { instance_id, method: name } = method;
@@ -157,17 +152,7 @@ export function PlanOffers({ plans, methods, periods, upgrades, downgrades, rene
   if (plans.length === 0) return <Callout tone="info">目前没有在售的套餐。</Callout>;
   return (
     <Section title="在售套餐" className="tg-sub-shop">
-      {method === undefined ? (
-        <Callout tone="info">管理员尚未开通在线支付，暂时无法购买。</Callout>
-      ) : (
-        <Radio.Group
-          value={keyOf(method)}
-          onChange={(event) => setWay(String(event.target.value))}
-          optionType="button"
-          aria-label="支付方式"
-          options={methods.map((one) => ({ value: keyOf(one), label: methodText(one) }))}
-        />
-      )}
+      {method === undefined ? <Callout tone="info">管理员尚未开通在线支付，暂时无法购买。</Callout> : choice}
       {method?.renews === true ? (
         <Checkbox
           className="tg-sub-renew"
