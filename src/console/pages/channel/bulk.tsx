@@ -4,9 +4,8 @@ import { call } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { BulkActions } from "#console/ui/bulk-actions.tsx";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
+import { LISTS } from "./stale.ts";
 import type { ChannelTest } from "./test-button.tsx";
-
-const LISTS = [channelApi.list, channelApi.search] as const;
 
 export interface ChannelBulkProps {
   readonly channels: readonly Channel[];

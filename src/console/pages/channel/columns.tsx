@@ -20,9 +20,8 @@ import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { type BalanceUnit, providerOf } from "#contract/providers.ts";
 import { abbreviate, formatQuota, type QuotaDisplay, responseGrade } from "#contract/quota.ts";
+import { LISTS } from "./stale.ts";
 import { TypeTag } from "./type-tag.tsx";
-
-const LISTS = [channelApi.list, channelApi.search] as const;
 
 /** A stored balance in the unit of its type (requirements B9). */
 function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {

@@ -10,10 +10,9 @@ import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { channelApi } from "#contract/channel.ts";
 import type { AnswerOf } from "#contract/endpoint.ts";
+import { LISTS } from "./stale.ts";
 
 type ListAnswer = AnswerOf<typeof channelApi.list>;
-
-const LISTS = [channelApi.list, channelApi.search] as const;
 
 /** How often the list is read while channels are tested, and for how long at most: not every server tells when the tests have ended. */
 const FOLLOW_EVERY_MS = 5_000;

@@ -23,6 +23,7 @@ import { AccessFields } from "./access-fields.tsx";
 import { LimitFields } from "./limit-fields.tsx";
 import { ModelsField, type ModelsFieldProps } from "./models-field.tsx";
 import { RewriteFields } from "./rewrite-fields.tsx";
+import { OF_CHANNEL } from "./stale.ts";
 import { TypeTag } from "./type-tag.tsx";
 import {
   afterTypeChange,
@@ -182,7 +183,7 @@ function ChannelForm({ channel: found }: { readonly channel: Channel | undefined
   // What was edited is the difference to what the form was opened with, whatever is read later.
   const [channel] = useState(found);
   const toList = useToList("/channel");
-  const invalidates = [channelApi.list, channelApi.search, channelApi.get, channelApi.unpriced];
+  const invalidates = [...OF_CHANNEL, channelApi.unpriced];
   const create = useCall(channelApi.create, {
     invalidates,
     onSuccess: (count) => toast.success(count > 1 ? `已创建 ${count} 个渠道！` : "渠道创建成功！"),

@@ -8,11 +8,10 @@ import { formatCount } from "#console/base/format.ts";
 import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
-import { ChannelStatus, channelApi } from "#contract/channel.ts";
+import { ChannelStatus } from "#contract/channel.ts";
 import { channelKeyApi, type KeyReason } from "#contract/channel-key.ts";
 import type { AnswerOf } from "#contract/endpoint.ts";
-
-const STALE = [channelKeyApi.list, channelApi.list, channelApi.search, channelApi.get] as const;
+import { OF_KEYS } from "./stale.ts";
 
 function reasonText({ status, reason, count }: KeyReason): string {
   const by = status === ChannelStatus.autoDisabled ? "自动禁用" : "手动禁用";
@@ -29,7 +28,7 @@ function RemoveDialog({ id, reasons, onClose }: RemoveProps) {
   const [at, setAt] = useState(0);
   const chosen = reasons[at];
   const remove = useCall(channelKeyApi.remove, {
-    invalidates: STALE,
+    invalidates: OF_KEYS,
     onSuccess: (count) => {
       toast.success(`已删除 ${formatCount(count)} 个密钥`);
       onClose();

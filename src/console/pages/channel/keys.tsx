@@ -22,11 +22,10 @@ import { KeyState, keyColumns, keyName } from "./key-columns.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
 import { KeyFooter } from "./key-footer.tsx";
 import { PasteDialog } from "./key-paste.tsx";
+import { OF_KEYS } from "./stale.ts";
 import "./list.css";
 
 const LISTS = [channelKeyApi.list] as const;
-/** A change of keys may end the channel or bring it back. */
-const STALE = [channelKeyApi.list, channelApi.list, channelApi.search, channelApi.get] as const;
 
 const STATUS = [
   { value: 0, label: "全部状态" },
@@ -56,7 +55,7 @@ function useKeyActions(id: number, onEdit: (key: ChannelKey) => void) {
   const client = useQueryClient();
   const [testing, setTesting] = useState<number>();
   const update = useCall(channelKeyApi.update, {
-    invalidates: STALE,
+    invalidates: OF_KEYS,
     optimistic: (cache, { body }) => {
       const undo = body.ids.map((key) =>
         patchRow(cache, LISTS, { id: key, ...{ status: body.status, status_reason: "" } }),
@@ -67,7 +66,7 @@ function useKeyActions(id: number, onEdit: (key: ChannelKey) => void) {
     },
   });
   const remove = useCall(channelKeyApi.remove, {
-    invalidates: STALE,
+    invalidates: OF_KEYS,
     onSuccess: (count) => toast.success(`已删除 ${formatCount(count)} 个密钥`),
   });
   const test = async (key: ChannelKey) => {
@@ -200,7 +199,7 @@ export function ChannelKeysPage() {
         footer={<KeyFooter id={id} head={head.data} />}
         {...(mayWrite || mayDelete ? { bulk } : {})}
       />
-      {isPasting ? <PasteDialog id={id} stale={STALE} onClose={() => setPasting(false)} /> : null}
+      {isPasting ? <PasteDialog id={id} stale={OF_KEYS} onClose={() => setPasting(false)} /> : null}
       {edited === undefined ? null : (
         <KeyDialog
           id={id}

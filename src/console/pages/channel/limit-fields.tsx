@@ -13,21 +13,16 @@ const COUNTS = [
 
 /** The limits, of a channel and of a key alike. Empty = none. */
 export function LimitInputs() {
+  const counts = COUNTS.map(({ name, most, extra }) => (
+    <Form.Item key={name} name={name} label={CHANNEL_LIMIT_LABELS[name]} extra={extra}>
+      <NumberInput min={0} max={most} precision={0} placeholder="不限" style={{ width: "100%" }} />
+    </Form.Item>
+  ));
   return (
     <>
+      <div className="tg-form-row">{counts.slice(0, 2)}</div>
       <div className="tg-form-row">
-        {COUNTS.slice(0, 2).map(({ name, most, extra }) => (
-          <Form.Item key={name} name={name} label={CHANNEL_LIMIT_LABELS[name]} extra={extra}>
-            <NumberInput min={0} max={most} precision={0} placeholder="不限" style={{ width: "100%" }} />
-          </Form.Item>
-        ))}
-      </div>
-      <div className="tg-form-row">
-        {COUNTS.slice(2).map(({ name, most, extra }) => (
-          <Form.Item key={name} name={name} label={CHANNEL_LIMIT_LABELS[name]} extra={extra}>
-            <NumberInput min={0} max={most} precision={0} placeholder="不限" style={{ width: "100%" }} />
-          </Form.Item>
-        ))}
+        {counts.slice(2)}
         <Form.Item
           name="day_quota"
           label={CHANNEL_LIMIT_LABELS.day_quota}

@@ -20,8 +20,7 @@ import { CHANNEL_FILE, CHANNEL_FILTERS } from "./filters.ts";
 import { ChannelFooter } from "./footer.tsx";
 import { TestButton, useChannelTest } from "./test-button.tsx";
 import "./list.css";
-
-const LISTS = [channelApi.list, channelApi.search] as const;
+import { LISTS } from "./stale.ts";
 
 /** Changes some fields of a channel; the row shows them at once. */
 function useChannelUpdate() {

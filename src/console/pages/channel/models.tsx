@@ -16,8 +16,9 @@ import { StatusTag } from "#console/ui/status-tag.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { channelModelsApi, type ModelComparison } from "#contract/channel-models.ts";
+import { OF_CHANNEL } from "./stale.ts";
 
-const STALE = [channelModelsApi.get, channelApi.list, channelApi.search, channelApi.get] as const;
+const STALE = [channelModelsApi.get, ...OF_CHANNEL] as const;
 
 /** One difference. */
 interface News {

@@ -66,7 +66,7 @@ export function configWith(config: string, { rewrite, status_map }: RuleTexts): 
   const statuses = statusesOf(status_map);
   const rules = readRules(rewrite);
   if (rules === undefined && Object.keys(statuses).length === 0 && Object.keys(kept).length === 0)
-    return configObject(config) !== undefined && /"(rewrite|status_map)"/.test(config) ? "" : config;
+    return /"(rewrite|status_map)"/.test(config) ? "" : config;
   return JSON.stringify({
     ...kept,
     ...(rules !== undefined && rules.rules.length > 0 && { rewrite: rules }),

@@ -1,5 +1,6 @@
 // The rules of routing as the form has them ⇄ as the option holds them, and what a rule leaves of the channels there are
 // (requirements C66). Pure.
+import { readPairs } from "#console/base/json.ts";
 import { type Channel, ChannelStatus } from "#contract/channel.ts";
 import { isModelOf } from "#contract/limit-words.ts";
 import { allowedBy, type RouteRule, RouteRules, routeRules } from "#contract/route-rule.ts";
@@ -120,7 +121,8 @@ export function outcomeOf(rule: RouteRule, channels: readonly RuledChannel[]): O
 }
 
 function modelsFor({ models }: RouteRule, channel: RuledChannel): string[] {
-  const named = [...new Set([...channel.models, ...mappedNames(channel)])];
+  const mapped = (readPairs(channel.model_mapping) ?? []).map(([name]) => name);
+  const named = [...new Set([...channel.models, ...mapped])];
   return models === undefined
     ? named
     : named.filter((name) => models.some((pattern) => isModelOf(pattern, name)));
@@ -128,14 +130,6 @@ function modelsFor({ models }: RouteRule, channel: RuledChannel): string[] {
 
 function groupsFor({ groups }: RouteRule, { group }: RuledChannel): string[] {
   return groups === undefined ? [...group] : group.filter((name) => groups.includes(name));
-}
-
-function mappedNames({ model_mapping: mapping }: RuledChannel): string[] {
-  try {
-    return Object.keys(JSON.parse(mapping || "{}"));
-  } catch {
-    return [];
-  }
 }
 
 /** The rule before it that is for every call, so that this one is never reached. */

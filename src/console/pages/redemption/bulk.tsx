@@ -5,7 +5,8 @@ import { hideRow, patchRow } from "#console/base/rows.ts";
 import { BulkActions } from "#console/ui/bulk-actions.tsx";
 import { type Redemption, RedemptionStatus, redemptionApi } from "#contract/redemption.ts";
 
-const LISTS = [redemptionApi.list, redemptionApi.search] as const;
+/** What shows a row of these. */
+export const LISTS = [redemptionApi.list, redemptionApi.search] as const;
 
 export interface CodeBulkProps {
   readonly codes: readonly Redemption[];

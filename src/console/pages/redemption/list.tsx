@@ -15,10 +15,8 @@ import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { type Redemption, RedemptionStatus, redemptionApi } from "#contract/redemption.ts";
-import { CodeBulk } from "./bulk.tsx";
+import { CodeBulk, LISTS } from "./bulk.tsx";
 import { CODE_FILE, CODE_FILTERS, CODE_STATES } from "./filters.ts";
-
-const LISTS = [redemptionApi.list, redemptionApi.search] as const;
 
 const TONES: Readonly<Record<number, Tone>> = {
   [RedemptionStatus.unused]: "good",

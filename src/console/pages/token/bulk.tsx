@@ -5,7 +5,8 @@ import { hideRow, patchRow } from "#console/base/rows.ts";
 import { BulkActions } from "#console/ui/bulk-actions.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 
-const LISTS = [tokenApi.list, tokenApi.search] as const;
+/** What shows a row of these. */
+export const LISTS = [tokenApi.list, tokenApi.search] as const;
 
 export interface TokenBulkProps {
   readonly tokens: readonly Token[];

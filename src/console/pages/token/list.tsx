@@ -21,14 +21,12 @@ import { withParams } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
-import { TokenBulk } from "./bulk.tsx";
+import { LISTS, TokenBulk } from "./bulk.tsx";
 import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
 import { ClientDialog } from "./client-dialog.tsx";
 import { TOKEN_FILE, TOKEN_FILTERS } from "./filters.ts";
 import { RotateDialog } from "./rotate.tsx";
 import "./list.css";
-
-const LISTS = [tokenApi.list, tokenApi.search] as const;
 
 const columnsOf = (onTag: (tag: string) => void): readonly Column<Token>[] => [
   {

@@ -6,7 +6,8 @@ import { BulkActions } from "#console/ui/bulk-actions.tsx";
 import type { User } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 
-const LISTS = [userAdminApi.list, userAdminApi.search] as const;
+/** What shows a row of these. */
+export const LISTS = [userAdminApi.list, userAdminApi.search] as const;
 
 export interface UserBulkProps {
   readonly users: readonly User[];

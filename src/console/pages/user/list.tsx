@@ -21,7 +21,7 @@ import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
-import { UserBulk } from "./bulk.tsx";
+import { LISTS, UserBulk } from "./bulk.tsx";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
 import { USER_FILE, USER_FILTERS } from "./filters.ts";
 import { isOwed, isProtected, isWithdrawable, mayEdit } from "./values.ts";
@@ -64,8 +64,6 @@ function DeletionDialog({ user, ...verbs }: DeletionDialogProps) {
     </TypedConfirm>
   );
 }
-
-const LISTS = [userAdminApi.list, userAdminApi.search] as const;
 
 /** What the column 统计信息 holds. */
 const SORTS = [
