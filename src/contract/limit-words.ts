@@ -81,6 +81,12 @@ export const LIMIT_WINDOWS = [
 ] as const;
 export type LimitWindow = (typeof LIMIT_WINDOWS)[number];
 
+export type CalendarWindow = Extract<LimitWindow, "day" | "week" | "month">;
+
+export function isCalendar(window: LimitWindow): window is CalendarWindow {
+  return window === "day" || window === "week" || window === "month";
+}
+
 /** The windows in words, as the console and letters name them. */
 export const LIMIT_WINDOW_LABELS: Readonly<Record<LimitWindow, string>> = {
   session: "5 小时（从首次调用起）",

@@ -1,5 +1,6 @@
 // Limits that are counted by window, in the ledger: all of a call's are judged, and all of them or none set aside (requirements L07). What
 // was set aside is settled and given back where it was taken, whatever is configured by then. Pure, part of rules.ts.
+import { isCalendar } from "#contract/limit-words.ts";
 import type { LimitRefusal, ReserveOrder } from "./operations.ts";
 import {
   addWindow,
@@ -13,7 +14,7 @@ import {
   type Reservation,
   type WindowBook,
 } from "./rows.ts";
-import { calendarSpan, isCalendar, NEVER, type Rolling, rollingOf, SESSION_SEC } from "./windows.ts";
+import { calendarSpan, NEVER, type Rolling, rollingOf, SESSION_SEC } from "./windows.ts";
 
 type Limited = Pick<ReserveOrder, "amount" | "limits" | "zone">;
 /** The parts of the desk that limits are decided by. */

@@ -1,7 +1,8 @@
 // Windows of limits in zones whose days are not always 24 hours (requirements L08).
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Calendar, calendarSpan, isCalendar, rollingOf } from "./windows.ts";
+import { isCalendar } from "#contract/limit-words.ts";
+import { type Calendar, calendarSpan, rollingOf } from "./windows.ts";
 
 const sec = (text: string) => Date.parse(text) / 1_000;
 const text = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 19);

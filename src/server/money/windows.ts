@@ -1,6 +1,6 @@
 // When the window of a limit begins and ends: by the calendar of a time zone, from the first call on, or rolling. Pure; days begin when
 // the zone's clocks say so, which is not always 24 hours after the day before (requirements L08).
-import type { LimitWindow } from "#contract/limit-words.ts";
+import type { CalendarWindow, LimitWindow } from "#contract/limit-words.ts";
 
 /** From `start` up to, not including, `end`. Seconds since 1970. */
 export interface Span {
@@ -41,12 +41,6 @@ export interface Calendar {
   readonly zone: string;
   /** Day of the month on which months begin; in months that are shorter, their last day. */
   readonly anchor: number;
-}
-
-type CalendarWindow = Extract<LimitWindow, "day" | "week" | "month">;
-
-export function isCalendar(window: LimitWindow): window is CalendarWindow {
-  return window === "day" || window === "week" || window === "month";
 }
 
 /** The spans found last: mostly one of them is still running. No name is made to look for one: that is done twice for each limit of a call. */

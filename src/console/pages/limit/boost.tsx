@@ -11,7 +11,7 @@ import { QuotaField } from "#console/ui/quota-field.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { type Limit, LimitBoost, limitApi } from "#contract/limit.ts";
-import { isOfQuota, subjectText, unitOf, whatText } from "./words.ts";
+import { isOfQuota, subjectText, UNITS, whatText } from "./words.ts";
 
 interface Values {
   readonly amount: number | null;
@@ -81,7 +81,7 @@ export function BoostDialog({ limit, lists, onClose }: BoostDialogProps) {
         {isOfQuota(limit.kind) ? (
           <QuotaField amounts="set" />
         ) : (
-          <NumberInput min={1} precision={0} suffix={unitOf(limit.kind)} className="tg-count-field" />
+          <NumberInput min={1} precision={0} suffix={UNITS[limit.kind]} className="tg-count-field" />
         )}
       </Form.Item>
       <Form.Item name="until" label="截止时间" rules={[{ required: true, message: "请选择截止时间" }]}>

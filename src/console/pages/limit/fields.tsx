@@ -10,6 +10,7 @@ import { QuotaField } from "#console/ui/quota-field.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { LimitDraft } from "#contract/limit.ts";
 import {
+  isCalendar,
   isWindowKind,
   LIMIT_WINDOW_LABELS,
   LIMIT_WINDOWS,
@@ -18,18 +19,9 @@ import {
 } from "#contract/limit-words.ts";
 import { statusApi } from "#contract/status.ts";
 import { modesOf } from "./values.ts";
-import { isOfQuota, KIND_LABELS, MODE_LABELS, unitOf } from "./words.ts";
+import { isOfQuota, KIND_LABELS, MODE_LABELS, UNITS } from "./words.ts";
 
-const KINDS = [
-  "quota",
-  "calls",
-  "rpm",
-  "tpm",
-  "input_tpm",
-  "output_tpm",
-  "running",
-  "cost",
-] as const satisfies readonly LimitKind[];
+const KINDS = Object.entries(KIND_LABELS).map(([value, label]) => ({ value, label }));
 
 const HINTS: Readonly<Record<LimitKind, string>> = {
   quota: "预扣与结算都计入，任何并发下都不会超出。",
@@ -54,7 +46,7 @@ function Amount({ kind }: { readonly kind: LimitKind }) {
         {isOfQuota(kind) ? (
           <QuotaField amounts="set" />
         ) : (
-          <NumberInput min={0} precision={0} suffix={unitOf(kind)} className="tg-count-field" />
+          <NumberInput min={0} precision={0} suffix={UNITS[kind]} className="tg-count-field" />
         )}
       </Form.Item>
       {isSmall ? (
@@ -71,14 +63,17 @@ function Amount({ kind }: { readonly kind: LimitKind }) {
 
 function Window() {
   const zone = useStatus()?.budget_time_zone ?? "";
-  const window = Form.useWatch<LimitWindow>("time_window");
-  const isCalendar = window === "day" || window === "week" || window === "month";
+  const window = Form.useWatch<LimitWindow | undefined>("time_window");
   return (
     <div className="tg-form-row">
       <Form.Item
         name="time_window"
         label="统计周期"
-        extra={isCalendar && zone !== "" ? `按 ${zone} 时区的日历。` : "修改周期后从零开始计数。"}
+        extra={
+          window !== undefined && isCalendar(window) && zone !== ""
+            ? `按 ${zone} 时区的日历。`
+            : "修改周期后从零开始计数。"
+        }
       >
         <Select options={LIMIT_WINDOWS.map((value) => ({ value, label: LIMIT_WINDOW_LABELS[value] }))} />
       </Form.Item>
@@ -104,7 +99,7 @@ export function LimitFields({ lead }: { readonly lead?: string }) {
     <Section title="限制什么" {...(lead === undefined ? {} : { lead })}>
       <Form.Item name="kind" label="限制的内容">
         <Select
-          options={KINDS.map((value) => ({ value, label: KIND_LABELS[value] }))}
+          options={KINDS}
           // An amount of another unit would be one by a factor of thousands.
           onChange={() => form.setFieldsValue({ amount: null, mode: "hard" })}
         />

@@ -3,6 +3,7 @@ import { formatCount, formatTime } from "#console/base/format.ts";
 import type { Tone } from "#console/ui/status-tag.tsx";
 import type { Limit } from "#contract/limit.ts";
 import {
+  isWindowKind,
   LIMIT_WINDOW_LABELS,
   type LimitKind,
   type LimitMode,
@@ -10,6 +11,7 @@ import {
 } from "#contract/limit-words.ts";
 import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 
+/** In the order in which forms offer them. */
 export const KIND_LABELS: Readonly<Record<LimitKind, string>> = {
   quota: "额度",
   calls: "请求数",
@@ -34,16 +36,22 @@ export const MODE_LABELS: Readonly<Record<LimitMode, string>> = {
   clamp: "压低输出上限",
 };
 
+type QuotaKind = Extract<LimitKind, "quota" | "cost">;
+
 /** Kinds whose amount is quota, so money; all others are numbers of something. */
-export function isOfQuota(kind: LimitKind): boolean {
+export function isOfQuota(kind: LimitKind): kind is QuotaKind {
   return kind === "quota" || kind === "cost";
 }
 
 /** What follows the number of a limit that is not quota. */
-export function unitOf(kind: LimitKind): string {
-  if (kind === "calls" || kind === "rpm") return "次";
-  return kind === "running" ? "个" : "Token";
-}
+export const UNITS: Readonly<Record<Exclude<LimitKind, QuotaKind>, string>> = {
+  calls: "次",
+  rpm: "次",
+  tpm: "Token",
+  input_tpm: "Token",
+  output_tpm: "Token",
+  running: "个",
+};
 
 export function amountText(kind: LimitKind, amount: number, display: QuotaDisplay): string {
   if (!isOfQuota(kind)) return formatCount(amount);
@@ -65,7 +73,7 @@ export function subjectText({ subject, subject_id, subject_name, subject_label }
 
 /** As 每日额度 or 每分钟请求数. */
 export function whatText({ kind, time_window, anchor }: Limit): string {
-  if (kind !== "quota" && kind !== "calls") return KIND_LABELS[kind];
+  if (!isWindowKind(kind)) return KIND_LABELS[kind];
   const window =
     time_window === "month" && anchor > 1 ? `每月（${anchor} 日起）` : LIMIT_WINDOW_LABELS[time_window];
   return `${window} · ${KIND_LABELS[kind]}`;
