@@ -77,6 +77,9 @@ it("is ordered by a user and credited; what does not fit waits for an administra
   await row.getByRole("button", { name: "详情" }).click();
   await admin.page.getByText("待处理：实付金额与订单不符").waitFor();
   await admin.page.getByRole("button", { name: "按实付金额入账" }).click();
+  // What is missing is told at its field.
+  await admin.page.getByRole("button", { name: "确认" }).click();
+  await admin.page.getByRole("dialog").getByText("请填写原因").waitFor();
   await admin.page.getByLabel("原因").fill("已核实");
   await admin.page.getByRole("button", { name: "确认" }).click();
   await admin.page.getByText("已到账", { exact: true }).waitFor();

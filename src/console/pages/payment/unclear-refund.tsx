@@ -5,7 +5,7 @@ import { useState } from "react";
 import { invalidate, useCall } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { required, rule } from "#console/ui/fields.ts";
 import { moneyText } from "#contract/money.ts";
 import { paymentAdminApi, type Refund } from "#contract/payment-admin.ts";
 
@@ -13,6 +13,8 @@ interface Given {
   readonly is_done: boolean;
   readonly reason: string;
 }
+
+const fields = paymentAdminApi.settleRefund.body.shape;
 
 export interface UnclearRefundProps {
   readonly orderNo: string;
@@ -54,7 +56,7 @@ export function UnclearRefund({ orderNo, refund, currency }: UnclearRefundProps)
           支付平台没有给出明确的结果。请先在平台上按退款号 <code>{refund.refund_no}</code> 核实。
         </p>
         <Form form={form} layout="vertical" initialValues={{ reason: "" }} onFinish={finish}>
-          <Form.Item name="is_done" label="平台上的结果" rules={[required]}>
+          <Form.Item name="is_done" label="平台上的结果" rules={[required, rule(fields.is_done)]}>
             <Radio.Group
               options={[
                 { value: true, label: `已退 ${amount}` },
@@ -62,7 +64,12 @@ export function UnclearRefund({ orderNo, refund, currency }: UnclearRefundProps)
               ]}
             />
           </Form.Item>
-          <Form.Item name="reason" label="原因" extra="记入操作审计。" rules={[required]}>
+          <Form.Item
+            name="reason"
+            label="原因"
+            extra="记入操作审计。"
+            rules={[required, rule(fields.reason)]}
+          >
             <Input maxLength={200} autoComplete="off" />
           </Form.Item>
         </Form>
