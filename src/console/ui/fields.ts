@@ -31,3 +31,12 @@ export function unlessKept(kept: unknown, changed: FormRule): FormRule {
 
 /** Shows the label as required without a second message: the schema's rule says what is missing. */
 export const required = { required: true, validator: () => Promise.resolve() } satisfies FormRule;
+
+/** Asks for a value where no schema says what it must be. */
+export const filled = {
+  required: true,
+  validator: async (_field: unknown, value: unknown) => {
+    const isEmpty = typeof value === "string" || Array.isArray(value) ? value.length === 0 : value == null;
+    if (isEmpty) throw new Error("请填写此项");
+  },
+} satisfies FormRule;

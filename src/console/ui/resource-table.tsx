@@ -67,14 +67,17 @@ export function listOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S
 }
 
 /**
- * Loads all rows of a list that comes whole, without pages. Cached beside the bare list: the same key would hand each the other's form.
+ * Loads a page of a list that comes whole. Cached beside the bare list: the same key would hand each the other's form.
  */
-export function rowsOf<Row>({ queryKey, queryFn }: Query<readonly Row[]>): Query<ListAnswer<Row>> {
+export function rowsOf<Row>(
+  { queryKey, queryFn }: Query<readonly Row[]>,
+  { p, size }: Pick<ListInput, "p" | "size">,
+): Query<ListAnswer<Row>> {
   return {
-    queryKey: [...queryKey, "rows"],
+    queryKey: [...queryKey, "rows", p, size],
     queryFn: async (context) => {
-      const data = await queryFn(context);
-      return { data, total: data.length };
+      const rows = await queryFn(context);
+      return { data: rows.slice(p * size, (p + 1) * size), total: rows.length };
     },
   };
 }

@@ -4,7 +4,7 @@ import { formQuery, useCall } from "#console/base/call.ts";
 import { LANGUAGE, LANGUAGE_NAMES } from "#console/base/language.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { filled, required } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -108,7 +108,7 @@ function AddressField({ kind, row }: { readonly kind: AlertKind; readonly row: A
       <TextField
         name="address"
         label={kind === "bark" ? "服务器地址" : "地址"}
-        rules={[required]}
+        rules={[filled]}
         placeholder={addressHint}
       />
     );
@@ -136,10 +136,10 @@ function Where({ row }: { readonly row: AlertTarget | undefined }) {
           options={ALERT_KINDS.map((value) => ({ value, label: alertKinds[value].label }))}
         />
       </Form.Item>
-      <TextField name="name" label="名称" rules={[required]} maxLength={40} placeholder="例如：值班群" />
+      <TextField name="name" label="名称" rules={[filled]} maxLength={40} placeholder="例如：值班群" />
       <AddressField kind={kind} row={row} />
       <SecretField kind={kind} isSet={row?.has_secret === true} />
-      {to === undefined ? null : <TextField name="to" label={to.label} extra={to.extra} rules={[required]} />}
+      {to === undefined ? null : <TextField name="to" label={to.label} extra={to.extra} rules={[filled]} />}
       <Form.Item name="is_enabled" label="启用" valuePropName="checked">
         <Switch />
       </Form.Item>

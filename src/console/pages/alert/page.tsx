@@ -59,7 +59,7 @@ function Targets() {
     <ResourceTable<AlertTarget>
       name="alert-target"
       label="通知对象列表"
-      load={() => rowsOf(query(alertApi.list, {}))}
+      load={(page) => rowsOf(query(alertApi.list, {}), page)}
       columns={targetColumns}
       actions={actions}
       actionsWidth={160}
@@ -141,13 +141,16 @@ function Conditions() {
     <ResourceTable<ConditionRow>
       name="alert-condition"
       label="未恢复的问题"
-      load={() => {
+      load={(page) => {
         const { queryKey, queryFn } = query(alertApi.conditions, {});
-        return rowsOf({
-          queryKey,
-          queryFn: async (context) =>
-            (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
-        });
+        return rowsOf(
+          {
+            queryKey,
+            queryFn: async (context) =>
+              (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
+          },
+          page,
+        );
       }}
       columns={conditionColumns}
       cardTitle={(row) => row.title}

@@ -2,7 +2,7 @@
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { filled, required } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS } from "#console/ui/invoice-words.ts";
 import { TextField } from "#console/ui/text-field.tsx";
@@ -70,7 +70,7 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
         label="金额"
         prefix={currency}
         inputMode="decimal"
-        rules={[required]}
+        rules={[filled]}
         extra={`现在最多 ${available}。`}
       />
       <Form.Item name="buyer" label="购买方">
@@ -79,7 +79,7 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
       <Form.Item name="kind" label="发票类型" hidden={!isCompany}>
         <Select options={INVOICE_KINDS.map((value) => ({ value, label: KIND_LABELS[value] }))} />
       </Form.Item>
-      <TextField name="title" label="抬头" rules={[required]} maxLength={100} />
+      <TextField name="title" label="抬头" rules={[filled]} maxLength={100} />
       <TextField
         name="tax_number"
         label="税号"

@@ -107,7 +107,7 @@ export function LimitTable({ load, ...rest }: LimitTableProps) {
   return (
     <ResourceTable<Limit>
       {...rest}
-      load={() => rowsOf(load)}
+      load={(page) => rowsOf(load, page)}
       columns={columns}
       cardTitle={(row) => <Whose row={row} />}
       cardState={(row) => <State row={row} />}

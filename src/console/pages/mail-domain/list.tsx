@@ -45,7 +45,7 @@ export function MailDomainsPage() {
       <ResourceTable<MailDomainRow>
         name="mail-domain"
         label="邮箱域名列表"
-        load={() => rowsOf(query(mailDomainApi.list, {}))}
+        load={(page) => rowsOf(query(mailDomainApi.list, {}), page)}
         columns={columns}
         actions={actions}
         actionsWidth={150}

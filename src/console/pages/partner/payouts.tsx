@@ -6,7 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -42,7 +42,7 @@ function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly o
         label="金额"
         prefix="¥"
         inputMode="decimal"
-        rules={[required]}
+        rules={[filled]}
         extra={`不少于 ${desk.least} 元，现在最多 ${desk.available} 元。`}
       />
       <Form.Item name="way" label="收款方式">
@@ -51,11 +51,11 @@ function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly o
       <TextField
         name="account"
         label={way === "alipay" ? "支付宝账号" : "收款地址"}
-        rules={[required]}
+        rules={[filled]}
         maxLength={120}
         extra={way === "alipay" ? "手机号或邮箱。" : "请核对网络与地址，转出后无法追回。"}
       />
-      <TextField name="name" label="收款人姓名" rules={[required]} maxLength={40} />
+      <TextField name="name" label="收款人姓名" rules={[filled]} maxLength={40} />
     </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { required } from "#console/ui/fields.ts";
+import { filled, required } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
@@ -130,11 +130,11 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
             }))}
           />
         </Form.Item>
-        <TextField name="name" label="名称" rules={[required]} maxLength={40} placeholder="例如：主商户" />
+        <TextField name="name" label="名称" rules={[filled]} maxLength={40} placeholder="例如：主商户" />
         <TextField
           name="merchant_id"
           label={provider.merchant}
-          rules={[required]}
+          rules={[filled]}
           maxLength={64}
           disabled={!isNew}
         />
@@ -175,12 +175,7 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
           <NumberInput min={0} max={20} precision={2} />
         </Form.Item>
         {provider.takesCurrencies ? (
-          <TextField
-            name="rate"
-            label="汇率"
-            extra="1 单位该币种折合多少元，人民币填 1。"
-            rules={[required]}
-          />
+          <TextField name="rate" label="汇率" extra="1 单位该币种折合多少元，人民币填 1。" rules={[filled]} />
         ) : null}
         <Form.Item name="sort" label="排序" extra="小的在前。">
           <NumberInput min={0} max={1000} precision={0} />

@@ -6,7 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { toast } from "#console/base/toast.ts";
 import { Facts } from "#console/ui/facts.tsx";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS, profileFacts, stateOf } from "#console/ui/invoice-words.ts";
 import { emptyOf, type FilterField, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
@@ -96,7 +96,7 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
     >
       {verb === "issue" ? (
         <>
-          <TextField name="number" label="发票号码" rules={[required]} maxLength={40} />
+          <TextField name="number" label="发票号码" rules={[filled]} maxLength={40} />
           <TextField
             name="link"
             label="文件链接"
@@ -110,7 +110,7 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
         <TextField
           name="note"
           label={verb === "refuse" ? "原因" : "红字发票号码"}
-          rules={[required]}
+          rules={[filled]}
           maxLength={200}
           placeholder="用户可以看到"
         />

@@ -11,6 +11,7 @@ import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { Facts } from "#console/ui/facts.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -103,33 +104,26 @@ function ActDialog({
       onFinish={(given) => run(act, given)}
       onClose={onClose}
     >
-      <Form
-        form={form}
-        layout="vertical"
-        initialValues={{ amount, reason: "", trade_no: "" }}
-        onFinish={(given) => run(act, given)}
-      >
-        {act === "manual" ? (
-          <TextField
-            name="trade_no"
-            label="平台交易号"
-            rules={[required, rule(fields.trade_no)]}
-            maxLength={64}
-          />
-        ) : null}
-        {act === "manual" || act === "refund" ? (
-          <TextField
-            name="amount"
-            label={act === "manual" ? "实收金额" : "退款金额"}
-            suffix={order.currency}
-            rules={[required, rule(fields.amount)]}
-          />
-        ) : null}
-        <Form.Item name="reason" label="原因" extra="记入操作审计。" rules={[required, rule(fields.reason)]}>
-          <Input maxLength={200} autoComplete="off" />
-        </Form.Item>
-      </Form>
-    </Modal>
+      {act === "manual" ? (
+        <TextField
+          name="trade_no"
+          label="平台交易号"
+          rules={[required, rule(fields.trade_no)]}
+          maxLength={64}
+        />
+      ) : null}
+      {act === "manual" || act === "refund" ? (
+        <TextField
+          name="amount"
+          label={act === "manual" ? "实收金额" : "退款金额"}
+          suffix={order.currency}
+          rules={[required, rule(fields.amount)]}
+        />
+      ) : null}
+      <Form.Item name="reason" label="原因" extra="记入操作审计。" rules={[required, rule(fields.reason)]}>
+        <Input maxLength={200} autoComplete="off" />
+      </Form.Item>
+    </FormDialog>
   );
 }
 

@@ -9,7 +9,7 @@ import { formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { payoutsCsv, stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -82,7 +82,7 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
       <TextField
         name="note"
         label={isPay ? "凭据" : "原因"}
-        rules={[required]}
+        rules={[filled]}
         maxLength={200}
         placeholder={isPay ? "例如：支付宝流水号，或链上交易哈希" : "用户可以看到"}
       />

@@ -6,7 +6,7 @@ import { useServerAddress } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { required } from "#console/ui/fields.ts";
+import { filled, required } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
@@ -72,20 +72,15 @@ function Endpoints() {
       <TextField
         name="authorize_url"
         label="授权地址"
-        rules={[required]}
+        rules={[filled]}
         placeholder="https://…/oauth/authorize"
       />
-      <TextField name="token_url" label="令牌地址" rules={[required]} placeholder="https://…/oauth/token" />
-      <TextField
-        name="userinfo_url"
-        label="用户信息地址"
-        rules={[required]}
-        placeholder="https://…/api/user"
-      />
+      <TextField name="token_url" label="令牌地址" rules={[filled]} placeholder="https://…/oauth/token" />
+      <TextField name="userinfo_url" label="用户信息地址" rules={[filled]} placeholder="https://…/api/user" />
       <TextField
         name="id_path"
         label="用户标识字段"
-        rules={[required]}
+        rules={[filled]}
         extra="唯一且不会变化的字段，例如 sub 或 data.id。"
       />
       <TextField name="name_path" label="显示名称字段" />
@@ -108,14 +103,14 @@ function StandardFields({ kind, hasSecret }: KindProps) {
         <TextField
           name="issuer"
           label="签发者地址"
-          rules={[required]}
+          rules={[filled]}
           placeholder="https://login.example.com/realms/company"
           extra="不含 /.well-known/openid-configuration。"
         />
       ) : (
         <Endpoints />
       )}
-      <TextField name="client_id" label="客户端 ID" rules={[required]} />
+      <TextField name="client_id" label="客户端 ID" rules={[filled]} />
       <TextField
         name="secret"
         label="客户端密钥"
@@ -141,7 +136,7 @@ function StandardFields({ kind, hasSecret }: KindProps) {
 function ChatFields({ kind, words, hasSecret }: KindProps & { readonly words: ChatWords }) {
   return (
     <>
-      <TextField name="client_id" label={words.id} rules={[required]} />
+      <TextField name="client_id" label={words.id} rules={[filled]} />
       <TextField
         name="secret"
         label={words.secret}
@@ -155,7 +150,7 @@ function ChatFields({ kind, words, hasSecret }: KindProps & { readonly words: Ch
         <TextField
           name="agent_id"
           label="应用 ID（AgentId）"
-          rules={[required]}
+          rules={[filled]}
           extra="还须在应用的“企业微信授权登录”里登记回调域名，并把本机的出口地址加入企业可信 IP。"
         />
       ) : (
@@ -188,11 +183,11 @@ function Service({ row }: { readonly row: LoginProvider | undefined }) {
           options={PROVIDER_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }))}
         />
       </Form.Item>
-      <TextField name="name" label="名称" rules={[required]} maxLength={20} placeholder="例如：公司账号" />
+      <TextField name="name" label="名称" rules={[filled]} maxLength={20} placeholder="例如：公司账号" />
       <TextField
         name="slug"
         label="标识"
-        rules={[required]}
+        rules={[filled]}
         maxLength={32}
         disabled={!isNew}
         placeholder="例如：company"

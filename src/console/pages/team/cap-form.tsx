@@ -1,6 +1,6 @@
 // Sets what the tokens of a member or of a project may spend of the wallet in a window; other limits there stay.
 import { Button, Form, Modal, Select } from "antd";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import type { Limit, LimitDraft } from "#contract/limit.ts";
 import { LIMIT_WINDOW_LABELS, LIMIT_WINDOWS, type LimitWindow } from "#contract/limit-words.ts";
@@ -57,7 +57,7 @@ export function CapForm({ title, lead, limits, isBusy, onSave, onClose }: CapFor
         initialValues={{ amount: cap?.amount ?? null, time_window: cap?.time_window ?? "month" }}
         onFinish={(values) => send([values])}
       >
-        <Form.Item name="amount" label="额度" rules={[required]}>
+        <Form.Item name="amount" label="额度" rules={[filled]}>
           <QuotaField amounts="set" />
         </Form.Item>
         <Form.Item name="time_window" label="统计周期">

@@ -8,7 +8,7 @@ import { selfQuery } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { required, rule } from "#console/ui/fields.ts";
+import { filled, required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
@@ -55,7 +55,7 @@ export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way:
       onFinish={(body) => move.mutate({ params: { id: team.id }, body, idempotencyKey })}
       onClose={onClose}
     >
-      <Form.Item name="amount" label="额度" rules={[required]}>
+      <Form.Item name="amount" label="额度" rules={[filled]}>
         <QuotaField amounts="set" />
       </Form.Item>
     </FormDialog>
@@ -131,10 +131,10 @@ export function InviteDialog({ team, onClose }: DialogProps) {
         <Select options={roleOptions(team)} />
       </Form.Item>
       <div className="tg-form-row">
-        <Form.Item name="max_uses" label="可用次数" rules={[required]}>
+        <Form.Item name="max_uses" label="可用次数" rules={[filled]}>
           <NumberInput min={1} max={100} precision={0} suffix="次" className="tg-count-field" />
         </Form.Item>
-        <Form.Item name="days" label="有效期" rules={[required]}>
+        <Form.Item name="days" label="有效期" rules={[filled]}>
           <NumberInput min={1} max={30} precision={0} suffix="天" className="tg-count-field" />
         </Form.Item>
       </div>

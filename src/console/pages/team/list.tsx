@@ -6,7 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
@@ -88,7 +88,7 @@ function CreateDialog({ onClose }: NameDialogProps) {
       <TextField
         name="name"
         label="团队名称"
-        rules={[required]}
+        rules={[filled]}
         maxLength={30}
         placeholder="例如：研发一组"
         autoFocus
@@ -117,15 +117,10 @@ function AdjustDialog({ team, onClose }: NameDialogProps & { readonly team: Team
       }
       onClose={onClose}
     >
-      <Form.Item
-        name="amount"
-        label="增加的额度"
-        extra="负数表示减少；写入账本与审计日志。"
-        rules={[required]}
-      >
+      <Form.Item name="amount" label="增加的额度" extra="负数表示减少；写入账本与审计日志。" rules={[filled]}>
         <QuotaField amounts="set" />
       </Form.Item>
-      <TextField name="reason" label="原因" rules={[required]} maxLength={200} />
+      <TextField name="reason" label="原因" rules={[filled]} maxLength={200} />
     </FormDialog>
   );
 }
@@ -137,7 +132,7 @@ function Own({ onCreate }: { readonly onCreate: () => void }) {
     <ResourceTable<Team>
       name="team"
       label="我的团队"
-      load={() => rowsOf(query(teamApi.list, {}))}
+      load={(page) => rowsOf(query(teamApi.list, {}), page)}
       columns={ownColumns}
       actions={(row) => [{ key: "open", label: "进入", onClick: () => open(row) }]}
       actionsWidth={90}

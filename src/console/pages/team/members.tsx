@@ -67,16 +67,19 @@ export function Members({ team }: { readonly team: Team }) {
       <ResourceTable<Row>
         name="team-member"
         label="团队成员"
-        load={() =>
-          rowsOf({
-            queryKey: members.queryKey,
-            queryFn: async (context) =>
-              (await members.queryFn(context)).map((row) => ({
-                ...row,
-                id: row.user_id,
-                isCapShown: may(team, "people") || row.user_id === user?.id,
-              })),
-          })
+        load={(page) =>
+          rowsOf(
+            {
+              queryKey: members.queryKey,
+              queryFn: async (context) =>
+                (await members.queryFn(context)).map((row) => ({
+                  ...row,
+                  id: row.user_id,
+                  isCapShown: may(team, "people") || row.user_id === user?.id,
+                })),
+            },
+            page,
+          )
         }
         columns={columns}
         {...(may(team, "people") && { actions })}

@@ -115,7 +115,9 @@ export function Projects({ team }: { readonly team: Team }) {
       <ResourceTable<TeamProject>
         name="team-project"
         label="团队的项目"
-        load={() => rowsOf(query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } }))}
+        load={(page) =>
+          rowsOf(query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } }), page)
+        }
         columns={columns}
         {...(mayChange && { actions })}
         actionsWidth={wide(200, 220)}

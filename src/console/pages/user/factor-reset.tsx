@@ -4,7 +4,7 @@ import { Button, Form, Input } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { PendingReset, usePendingReset } from "#console/ui/pending-reset.tsx";
 import { factorApi, type FactorReset as Pending } from "#contract/factor.ts";
@@ -68,7 +68,7 @@ function ResetDialog({ user, step, onClose }: DialogProps) {
       onFinish={({ reason }) => reset.mutate({ body: { id: user.id, reason: reason.trim() } })}
       onClose={onClose}
     >
-      <Form.Item name="reason" label="原因" rules={[required]}>
+      <Form.Item name="reason" label="原因" rules={[filled]}>
         <Input maxLength={200} placeholder="例如：手机丢失，已视频核实" />
       </Form.Item>
     </FormDialog>

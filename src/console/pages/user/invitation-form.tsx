@@ -4,7 +4,7 @@ import { Form, Select } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { useServerAddress } from "#console/base/status.ts";
-import { required, rule } from "#console/ui/fields.ts";
+import { filled, required, rule } from "#console/ui/fields.ts";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Page } from "#console/ui/page.tsx";
@@ -41,7 +41,7 @@ function Fields() {
           <NumberInput precision={0} style={{ width: "100%" }} />
         </Form.Item>
       </div>
-      <Form.Item name="group" label="分组" extra="新账户所在的分组。" rules={[required]}>
+      <Form.Item name="group" label="分组" extra="新账户所在的分组。" rules={[filled]}>
         <Select options={(groups.data ?? ["default"]).map((group) => ({ value: group, label: group }))} />
       </Form.Item>
       <Form.Item
