@@ -7,8 +7,8 @@ import type { Db } from "./db.ts";
 interface LogIndex {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Only calls of teams are in it. */
-  readonly isOfTeams?: true;
+  /** What of the log is in it; absent = all. */
+  readonly where?: string;
   /** The narrower one of the first migration, which goes. */
   readonly replaces?: string;
 }
@@ -27,12 +27,18 @@ const INDEXES: readonly LogIndex[] = [
   {
     name: "logs_by_member",
     columns: ["member_id", ...AT, "user_id", "channel_id", "model_name"],
-    isOfTeams: true,
+    where: "member_id > 0",
   },
   {
     name: "logs_by_project",
     columns: ["project_id", ...AT, "user_id", "channel_id", "model_name"],
-    isOfTeams: true,
+    where: "project_id > 0",
+  },
+  {
+    name: "logs_by_type",
+    columns: ["type", "id", "created_at", "user_id", "channel_id"],
+    where: "type <> 2",
+    replaces: "logs_not_calls",
   },
 ];
 
@@ -59,9 +65,8 @@ async function isBuilt(db: Db, { name }: LogIndex): Promise<boolean> {
   return rows[0]?.indisvalid === true;
 }
 
-async function build(db: Db, { name, columns, isOfTeams }: LogIndex): Promise<void> {
-  const [first = ""] = columns;
-  const some = isOfTeams === true ? sql`WHERE ${sql.id(first)} > 0` : sql``;
+async function build(db: Db, { name, columns, where }: LogIndex): Promise<void> {
+  const some = where === undefined ? sql`` : sql`WHERE ${sql.raw(where)}`;
   const list = sql.join(columns.map((column) => sql.id(column)));
   await sql`CREATE INDEX CONCURRENTLY ${sql.id(name)} ON logs (${list}) ${some}`.execute(db);
 }

@@ -80,7 +80,14 @@ export async function listLogs(
   if (!plan) return [];
   let query = logsOf(db, plan, "by id");
   if (page.beforeId !== undefined) query = query.where("logs.id", "<", page.beforeId);
-  const rows = await query.select(COLUMNS).orderBy("logs.id", "desc").limit(limit).offset(offset).execute();
+  // Ids first, from the index alone: PostgreSQL would read each row before the page.
+  const ids = query.select("logs.id").orderBy("logs.id", "desc").limit(limit).offset(offset);
+  const rows = await db
+    .selectFrom("logs")
+    .select(COLUMNS)
+    .where("logs.id", "in", ids)
+    .orderBy("logs.id", "desc")
+    .execute();
   return nameChannels(db, rows);
 }
 
