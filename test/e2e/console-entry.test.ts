@@ -249,13 +249,15 @@ describe("GitHub", () => {
     await page.getByText("操作失败，重定向中").waitFor();
     await page.getByRole("alert").first().waitFor();
     // No user is signed in, so the guard of the settings leads on to the login page.
-    await page.waitForURL("**/login", { timeout: 15_000 });
-    const waits = at.slice(1).map((time, index) => time - (at[index] ?? 0));
-    expect(waits).toHaveLength(2);
-    expect(Math.round((waits[0] ?? 0) / 1000)).toBe(2);
-    expect(Math.round((waits[1] ?? 0) / 1000)).toBe(4);
+    await page.waitForURL("**/login");
+    const [first = 0, second = 0, ...more] = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    expect(more).toEqual([]);
+    // A busy machine adds to both, and takes from neither.
+    expect(first).toBeGreaterThan(1_900);
+    expect(first).toBeLessThan(3_900);
+    expect(second).toBeGreaterThan(3_900);
     await context.close();
-  }, 30_000);
+  });
 });
 
 describe("a forgotten password", () => {
