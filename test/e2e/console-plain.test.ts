@@ -95,6 +95,8 @@ describe("against plain One API", () => {
     await expect.poll(() => row("令牌").count()).toBe(2);
     await page.getByLabel("搜索令牌的名称").fill("令牌2");
     await page.keyboard.press("Enter");
+    // The row stands on this page already.
+    await page.waitForURL(/keyword=/);
     await row("令牌2").waitFor();
     await row("令牌2").getByRole("button", { name: "禁用" }).click();
     await row("令牌2").getByText("已禁用").waitFor();
