@@ -257,6 +257,15 @@ describe("WeChat Pay", () => {
     await untouched(credit);
   });
 
+  test("an answer about one order that names another one credits neither", async () => {
+    const [paid, named] = [await ordered(account, "native"), await ordered(account, "native")];
+    wechat.desk.pay(paid.orderNo);
+    wechat.told.transaction = { out_trade_no: named.orderNo };
+    await world.pass(16);
+    await untouched(paid);
+    await untouched(named);
+  });
+
   test.each([
     ["currency", { total: 3_000, currency: "USD" }],
     ["amount", { total: 2_999, currency: "CNY" }],

@@ -1,7 +1,7 @@
 // The vectors of each protocol, byte for byte, and what must be refused. The private half of the published key is nowhere: signing is proven
 // with a key made here.
 
-import { createHash, generateKeyPairSync } from "node:crypto";
+import { createCipheriv, createHash, generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
@@ -270,6 +270,12 @@ describe("WeChat Pay", () => {
     ])
       expect(openGcm(sealed, { ...parts, ...change })).toBeUndefined();
     expect(openGcm("", parts)).toBeUndefined();
+    // A nonce of another length could be opened, too.
+    const nonce = "fdasflkja484fdas";
+    const cipher = createCipheriv("aes-256-gcm", parts.key, nonce, { authTagLength: 16 });
+    cipher.setAAD(Buffer.from(parts.aad));
+    const longer = Buffer.concat([cipher.update("{}"), cipher.final(), cipher.getAuthTag()]);
+    expect(openGcm(longer.toString("base64"), { ...parts, nonce })).toBeUndefined();
   });
 });
 
