@@ -67,6 +67,8 @@ async function judgement(isContrastOnly: boolean): Promise<string[]> {
 
 async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
+  // Colours of another scheme begin to change with the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   // A page that has not been drawn yet has nothing that loads, either.
   await page.locator("main").first().waitFor();
   await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-spin-spinning") === null);

@@ -4,11 +4,10 @@ import { useCallback } from "react";
 import { useLocation, useNavigate } from "react-router";
 import { NARROW, useMedia } from "#console/base/media.ts";
 
-/** Opens a form; it remembers what the address of this list says. */
+/** Opens a form; it remembers what the address of this list says at that moment: what was drawn last may be of the one before. */
 export function useToForm(): (path: string) => void {
   const navigate = useNavigate();
-  const { search } = useLocation();
-  return (path) => void navigate(path, { state: { listSearch: search } });
+  return (path) => void navigate(path, { state: { listSearch: window.location.search } });
 }
 
 /** Leaves a form for the list at `path`, as it was left, or as it is at first when the form was opened from elsewhere. */
