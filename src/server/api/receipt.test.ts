@@ -16,6 +16,7 @@ import {
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
+import { moveToken, seedMember, seedTeam } from "#test/worlds/teams.ts";
 
 const USAGE = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
 const QUESTION = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 100 };
@@ -144,6 +145,27 @@ describe.each(databases)("receipts on $name", (database) => {
     const seen = await ended(idOf(response));
     expect(seen).toMatchObject({ reason, estimated: true, prompt_tokens: 9, completion_tokens: 1 });
     expect(seen.formula).toMatch(/= \d+$/);
+  });
+
+  test("a call that a team pays for is its member's, answered or failed", async () => {
+    const { db, ledger, coord } = app.ctx;
+    const { walletId } = await seedTeam(db, ledger, { quota: 1_000_000n });
+    await seedMember(db, alice.id, walletId);
+    const tokens = await db.selectFrom("tokens").select("id").where("user_id", "=", alice.id).execute();
+    const pay = async (wallet_id: number) => {
+      for (const { id } of tokens) await moveToken(db, id, { wallet_id });
+      await coord.publish("users", "");
+    };
+    await pay(walletId);
+    upstream.script(json(chatReply("hi", USAGE)));
+    const id = idOf(await ask(QUESTION));
+    expect((await ended(id)).quota).toBeGreaterThan(0);
+    upstream.script((res) => void res.writeHead(400, { "content-type": "application/json" }).end("{}"));
+    const failed = idOf(await ask(QUESTION));
+    expect(await ended(failed)).toMatchObject({ request_id: failed, quota: 0 });
+    expect((await receipt(id, bob)).success).toBe(false);
+    expect((await receipt(failed, bob)).success).toBe(false);
+    await pay(0);
   });
 
   test("a client that leaves pays for what had come, and the receipt says so", async () => {

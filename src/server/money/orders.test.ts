@@ -178,6 +178,17 @@ describe.each(engines)("orders on %s", (engine) => {
     expect(await quotaOf(order.user_id)).toBe(5_000_000);
   });
 
+  test("a payment that a person vouches for brings no commission", async () => {
+    const inviter_id = await seedUser(world.db);
+    const order = await fresh({ inviter_id, commission_micro: 250_000 });
+    const { proof } = proofOf(order, { tradeNo: "vouched" });
+    expect((await act(order, { verb: "manual", proof, actorId: 1, reason: "bank" })).outcome).toBe(
+      "credited",
+    );
+    expect(await quotaOf(order.user_id)).toBe(5_000_000);
+    expect((await getUser(world.db, inviter_id)).invite_commission_micro).toBe(0);
+  });
+
   test("a refund takes the quota first, and gives it back when the provider says no", async () => {
     const order = await fresh();
     await prove(order);

@@ -151,7 +151,7 @@ function quotaFor(order: OrderBook): bigint {
   return (order.quota * BigInt(order.paidMinor)) / BigInt(order.amountMinor);
 }
 
-/** A payment an administrator vouches for; the provider's number keeps it from being credited again (requirements Y39). */
+/** A payment an administrator vouches for; the provider's number keeps it from being credited again (requirements Y39). No commission. */
 function vouch(
   desk: Desk,
   order: OrderBook,
@@ -165,7 +165,7 @@ function vouch(
   const isPart = order.sale !== undefined && proof.amountMinor !== order.amountMinor;
   if (quota <= 0n || isPart || !user) return said("wrong_state", fault);
   take(desk, order, proof);
-  creditOrder(desk, order, { change, user, quota, actorId });
+  creditOrder(desk, order, { change, user, quota, actorId, isVouched: true });
   return said("credited");
 }
 
@@ -175,10 +175,16 @@ interface Credit {
   readonly quota: bigint;
   readonly actorId: number;
   readonly span?: Proof["span"];
+  /** No provider said that it was paid: nothing is earned by it. */
+  readonly isVouched?: true;
 }
 
 /** Books everything the payment brings, once. Parts in proportion when less or more was credited than ordered. */
-function creditOrder(desk: Desk, order: OrderBook, { change, user, quota, actorId, span }: Credit): void {
+function creditOrder(
+  desk: Desk,
+  order: OrderBook,
+  { change, user, quota, actorId, span, isVouched }: Credit,
+): void {
   order.status = "credited";
   order.creditedAt = desk.nowSec;
   order.creditedQuota = order.sale ? 0n : quota;
@@ -200,7 +206,7 @@ function creditOrder(desk: Desk, order: OrderBook, { change, user, quota, actorI
   }
   const share = (part: bigint) => (part * quota) / order.quota;
   giveGift(desk, order, { user, gift: share(order.giftQuota), display });
-  payInviter(desk, order, share(order.commissionMicro));
+  if (isVouched !== true) payInviter(desk, order, share(order.commissionMicro));
   // A plan brings the wallet nothing.
   if (!order.sale) payDebt(desk, user, { operationId: key, display });
 }

@@ -1,4 +1,5 @@
 // What is known of one call by its request id: the ledger's entry, the reservation that is still open, the entry of the log.
+import { sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import type { Db } from "./db.ts";
 import { idRange } from "./log-spans.ts";
@@ -9,13 +10,14 @@ export interface CallOf {
   readonly requestId: string;
 }
 
-/** The charge of a call; undefined = none of this user's. */
+/** The charge of a call; undefined = none of this user's. A team's wallet pays for a call that is its member's. */
 export function findCharge(db: Db, { userId, requestId }: CallOf) {
   return db
     .selectFrom("ledger")
-    .select(["created_at", "amount", "plan_amount", "shortfall", "detail", "token_id"])
+    .leftJoin("tokens", "tokens.id", "ledger.token_id")
+    .select(["ledger.created_at", "ledger.amount", "plan_amount", "shortfall", "detail", "token_id"])
     .where("request_id", "=", requestId)
-    .where("user_id", "=", userId)
+    .where((is) => is.or([is("ledger.user_id", "=", userId), is("tokens.user_id", "=", userId)]))
     .where("kind", "=", "consume")
     .executeTakeFirst();
 }
@@ -24,9 +26,10 @@ export function findCharge(db: Db, { userId, requestId }: CallOf) {
 export function findReservation(db: Db, { userId, requestId }: CallOf) {
   return db
     .selectFrom("reservations")
-    .select(["created_at", "amount", "model_name", "token_id"])
+    .leftJoin("tokens", "tokens.id", "reservations.token_id")
+    .select(["reservations.created_at", "reservations.amount", "model_name", "token_id"])
     .where("request_id", "=", requestId)
-    .where("user_id", "=", userId)
+    .where((is) => is.or([is("reservations.user_id", "=", userId), is("tokens.user_id", "=", userId)]))
     .executeTakeFirst();
 }
 
@@ -39,15 +42,16 @@ export async function findCallLog(
   // The request id has no index: the ids of the time bound what is read.
   const range = await idRange(db, from, to);
   if (!range) return undefined;
-  return db
+  const of = db
     .selectFrom("logs")
     .selectAll()
-    .where("user_id", "=", userId)
     .where("id", ">=", range.first)
     .where("id", "<=", range.last)
     .where("type", "in", [LogType.consume, LogType.error])
-    .where("request_id", "=", requestId)
-    .executeTakeFirst();
+    .where("request_id", "=", requestId);
+  const own = await of.where("user_id", "=", userId).executeTakeFirst();
+  // One after the other, since each has an index.
+  return own ?? of.where("member_id", "=", userId).where("member_id", ">", sql.lit(0)).executeTakeFirst();
 }
 
 /** The name of a token, deleted or not; "" = there is none. */
