@@ -25,7 +25,7 @@ describe("shownRows", () => {
     { id: 2, name: "a" },
   ];
   const ids = (total: number | undefined, order: string, desc = false) =>
-    shownRows({ data, total }, { order, desc }).map(({ id }) => id);
+    shownRows({ data, total }, { p: 0, size: 10, order, desc }).map(({ id }) => id);
 
   it("leaves the order of a server that tells a total alone", () => {
     expect(ids(3, "name")).toEqual([3, 1, 2]);
@@ -40,8 +40,18 @@ describe("shownRows", () => {
   });
 
   it("tells entries without a number apart", () => {
-    const rows = shownRows({ data: [{ id: 0 }, { id: 0 }] }, { order: "", desc: false });
+    const rows = shownRows({ data: [{ id: 0 }, { id: 0 }] }, { p: 0, size: 10, order: "", desc: false });
     expect(rows.map(({ id }) => id)).toEqual([-1, -2]);
+  });
+
+  it("cuts the page out of a list that came whole", () => {
+    const whole = {
+      data: Array.from({ length: 23 }, (_, at) => ({ id: at + 1 })),
+      total: 23,
+      isWhole: true,
+    } as const;
+    const page = (p: number) => shownRows(whole, { p, size: 10, order: "", desc: false }).map(({ id }) => id);
+    expect([page(0).length, page(1)[0], page(2), page(3)]).toEqual([10, 11, [21, 22, 23], []]);
   });
 });
 

@@ -12,8 +12,10 @@ interface ListAnswer {
   readonly total?: number | undefined;
 }
 
-/** Which column rows are sorted by; "" = as they came. */
-interface Order {
+/** Which page is shown, and by which column its list is sorted; "" = as it came. */
+interface Asked {
+  readonly p: number;
+  readonly size: number;
   readonly order: string;
   readonly desc: boolean;
 }
@@ -29,13 +31,15 @@ function compare(one: unknown, other: unknown): number {
 
 /**
  * The rows of an answer as they are shown. A server that knows our additions (it tells a total) has sorted them; with any other
- * the rows at hand are sorted here. Entries without a number (One API's own log) get one each, below zero, to be told apart.
+ * the rows at hand are sorted here. Of a whole list the page is cut out. Entries without a number (One API's own log) get one each, below
+ * zero, to be told apart.
  */
 export function shownRows<T extends Row>(
-  answer: { readonly data: readonly T[]; readonly total?: number | undefined },
-  { order, desc }: Order,
+  answer: { readonly data: readonly T[]; readonly total?: number | undefined; readonly isWhole?: true },
+  { p, size, order, desc }: Asked,
 ): readonly T[] {
-  const rows = answer.data.map((row, index) => (row.id === 0 ? { ...row, id: -1 - index } : row));
+  const part = answer.isWhole === true ? answer.data.slice(p * size, (p + 1) * size) : answer.data;
+  const rows = part.map((row, index) => (row.id === 0 ? { ...row, id: -1 - index } : row));
   if (answer.total !== undefined || order === "") return rows;
   const sign = desc ? -1 : 1;
   return rows.toSorted((one, other) => sign * compare(fieldOf(one, order), fieldOf(other, order)));

@@ -13,6 +13,7 @@ export interface CardListProps<Row extends { readonly id: number }> extends RowV
 
 function ActionMenu({ actions }: { readonly actions: readonly RowAction[] }) {
   const { modal } = App.useApp();
+  if (actions.length === 0) return null;
   const start = (action: RowAction) => {
     if (action.question === undefined) {
       action.onClick();

@@ -4,12 +4,11 @@ import { FilterOutlined, SearchOutlined } from "@ant-design/icons";
 import { Button, DatePicker, Input, Select, Tag } from "antd";
 import dayjs from "dayjs";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { useSearchParams } from "react-router";
 import { formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { rangePresets, type Window, wholeIn } from "#console/base/time-range.ts";
 import { clearable } from "./clearable.tsx";
-import { withParams } from "./table-state.ts";
+import { useAddress } from "./table-state.ts";
 import "./list-filters.css";
 
 interface Choice {
@@ -288,12 +287,12 @@ export function emptyOf(
 
 /** The filters that the address holds. Changing them starts at the first page. */
 export function useAddressFilters(fields: readonly FilterField[]): AddressFilters {
-  const [params, setParams] = useSearchParams();
+  const [params, write] = useAddress();
   const none = nothing(fields);
   const values = Object.fromEntries(Object.keys(none).map((name) => [name, params.get(name) ?? ""]));
   const change = (next: FilterValues) => {
     const trimmed = Object.fromEntries(Object.entries(next).map(([name, value]) => [name, value.trim()]));
-    setParams((current) => withParams(current, { ...trimmed, page: "" }));
+    write({ ...trimmed, page: "" });
   };
   const isFiltered = Object.values(values).some((value) => value !== "");
   const filter = filterQuery(fields, values);

@@ -47,6 +47,8 @@ function BulkBar({ count, onClear, children }: BulkBarProps) {
 export interface ListAnswer<Row> {
   readonly data: readonly Row[];
   readonly total?: number | undefined;
+  /** These are all rows, and their pages are made here. */
+  readonly isWhole?: true;
 }
 
 interface ListApi<L extends Endpoint, S extends Endpoint> {
@@ -66,18 +68,13 @@ export function listOf<L extends Endpoint, S extends Endpoint>(api: ListApi<L, S
       : query(api.search, { query: { ...filter, ...page, keyword } } as unknown as CallInput<S>);
 }
 
-/**
- * Loads a page of a list that comes whole. Cached beside the bare list: the same key would hand each the other's form.
- */
-export function rowsOf<Row>(
-  { queryKey, queryFn }: Query<readonly Row[]>,
-  { p, size }: Pick<ListInput, "p" | "size">,
-): Query<ListAnswer<Row>> {
+/** Loads a list that comes whole. Cached beside the bare list: the same key would hand each the other's form. */
+export function rowsOf<Row>({ queryKey, queryFn }: Query<readonly Row[]>): Query<ListAnswer<Row>> {
   return {
-    queryKey: [...queryKey, "rows", p, size],
+    queryKey: [...queryKey, "rows"],
     queryFn: async (context) => {
-      const rows = await queryFn(context);
-      return { data: rows.slice(p * size, (p + 1) * size), total: rows.length };
+      const data = await queryFn(context);
+      return { data, total: data.length, isWhole: true };
     },
   };
 }

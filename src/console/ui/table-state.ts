@@ -1,7 +1,7 @@
 // The state of a list: page, sorting, search, and what was chosen of page size and columns are in the URL; the last two are remembered in
 // local storage as well.
-import { useState } from "react";
-import { useSearchParams } from "react-router";
+import { useCallback, useState } from "react";
+import { type NavigateOptions, useSearchParams } from "react-router";
 import { readStored, type TableLook, writeStored } from "#console/base/storage.ts";
 
 const DEFAULT_SIZE = 20;
@@ -43,6 +43,28 @@ export function withParams(
     else next.set(name, value);
   }
   return next;
+}
+
+/**
+ * What the address says, and how parts of it are changed; "" removes one. Changes go by the address as it is at that moment: what was drawn
+ * last may be of the one before, and a change that is on its way would be lost.
+ */
+export function useAddress() {
+  const [params, setParams] = useSearchParams();
+  const change = useCallback(
+    (changes: Readonly<Record<string, string>>, options?: NavigateOptions) =>
+      setParams(withParams(new URLSearchParams(window.location.search), changes), options),
+    [setParams],
+  );
+  return [params, change] as const;
+}
+
+/** Which tab of a page is open; another one begins at the first page of its list. */
+export function useTab(first: string) {
+  const [params, change] = useAddress();
+  const open = (tab: string) =>
+    change({ tab: tab === first ? "" : tab, page: "", keyword: "" }, { replace: true });
+  return [params.get("tab") ?? first, open] as const;
 }
 
 /** Page, order, desc and keyword as the URL tells; anything unreadable counts as absent. */
@@ -114,7 +136,7 @@ export function viewAddress(href: string, state: TableState, free: readonly stri
  * address, else those that this browser remembers.
  */
 export function useTableState(table: string, { free, hiddenAtFirst }: Hideable): TableState {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const [stored, setStored] = useLook(table, hiddenAtFirst);
   // What was chosen shows at once; the address follows in its time, and counts when it changes.
   const [chosen, setChosen] = useState<Partial<TableLook>>({});
@@ -125,13 +147,12 @@ export function useTableState(table: string, { free, hiddenAtFirst }: Hideable):
     setChosen({});
   }
   const look = { ...stored, ...lookIn(params, free), ...chosen };
-  const choose = (change: Partial<TableLook>) => {
-    setStored({ ...stored, ...change });
-    setChosen({ ...chosen, ...change });
+  const choose = (choice: Partial<TableLook>) => {
+    setStored({ ...stored, ...choice });
+    setChosen({ ...chosen, ...choice });
   };
   const [secretKeyword, setSecretKeyword] = useState("");
-  const write = (changes: Record<string, string>) =>
-    setParams((current) => withParams(current, changes), { replace: true });
+  const write = (changes: Record<string, string>) => change(changes, { replace: true });
   const input = readListInput(params, look.size);
   return {
     input: secretKeyword === "" ? input : { ...input, keyword: secretKeyword },

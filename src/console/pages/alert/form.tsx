@@ -4,7 +4,7 @@ import { formQuery, useCall } from "#console/base/call.ts";
 import { LANGUAGE, LANGUAGE_NAMES } from "#console/base/language.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
-import { filled, required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -87,7 +87,7 @@ function SecretField({ kind, isSet }: { readonly kind: AlertKind; readonly isSet
         isSecret
         autoComplete="new-password"
         placeholder={isSet ? "已设置" : ""}
-        rules={isNeeded ? [required] : []}
+        rules={isNeeded ? [filled] : []}
         extra={isSet ? `${words.extra}已设置，留空表示不变。` : words.extra}
       />
       {kind === "webhook" ? (
@@ -118,7 +118,7 @@ function AddressField({ kind, row }: { readonly kind: AlertKind; readonly row: A
       label="地址"
       isSecret
       autoComplete="new-password"
-      rules={row === undefined ? [required] : []}
+      rules={row === undefined ? [filled] : []}
       placeholder={row === undefined ? addressHint : `${row.address}（已设置）`}
       extra={`知道地址的人都能发消息，因此不再显示。${row === undefined ? "" : "留空表示不变。"}`}
     />

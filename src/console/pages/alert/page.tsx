@@ -2,7 +2,6 @@
 
 import { ReloadOutlined } from "@ant-design/icons";
 import { Tabs } from "antd";
-import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { removesRow } from "#console/base/rows.ts";
@@ -14,7 +13,7 @@ import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useTab } from "#console/ui/table-state.ts";
 import {
   type AlertCondition,
   type AlertDelivery,
@@ -59,7 +58,7 @@ function Targets() {
     <ResourceTable<AlertTarget>
       name="alert-target"
       label="通知对象列表"
-      load={(page) => rowsOf(query(alertApi.list, {}), page)}
+      load={() => rowsOf(query(alertApi.list, {}))}
       columns={targetColumns}
       actions={actions}
       actionsWidth={160}
@@ -141,16 +140,13 @@ function Conditions() {
     <ResourceTable<ConditionRow>
       name="alert-condition"
       label="未恢复的问题"
-      load={(page) => {
+      load={() => {
         const { queryKey, queryFn } = query(alertApi.conditions, {});
-        return rowsOf(
-          {
-            queryKey,
-            queryFn: async (context) =>
-              (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
-          },
-          page,
-        );
+        return rowsOf({
+          queryKey,
+          queryFn: async (context) =>
+            (await queryFn(context)).map((row, index) => ({ ...row, id: index + 1 })),
+        });
       }}
       columns={conditionColumns}
       cardTitle={(row) => row.title}
@@ -167,9 +163,7 @@ const TABS = [
 ];
 
 export function AlertPage() {
-  const [params, setParams] = useSearchParams();
-  const asked = params.get("tab");
-  const active = TABS.some(({ key }) => key === asked) ? asked : "targets";
+  const [tab, openTab] = useTab("targets");
   return (
     <Page
       title="通知"
@@ -177,14 +171,10 @@ export function AlertPage() {
       extra={<AddLink to="/alert/add" text="添加通知对象" />}
     >
       <Tabs
-        activeKey={active ?? "targets"}
+        activeKey={TABS.some(({ key }) => key === tab) ? tab : "targets"}
         items={TABS}
         destroyOnHidden
-        onChange={(tab) =>
-          setParams((current) => withParams(current, { tab: tab === "targets" ? "" : tab, p: "", q: "" }), {
-            replace: true,
-          })
-        }
+        onChange={openTab}
       />
     </Page>
   );

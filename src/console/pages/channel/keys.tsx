@@ -15,7 +15,7 @@ import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
-import { withParams } from "#console/ui/table-state.ts";
+import { useAddress } from "#console/ui/table-state.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { type ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
 import { KeyState, keyColumns, keyName } from "./key-columns.tsx";
@@ -35,7 +35,7 @@ const STATUS = [
 ];
 
 function StatusFilter() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   return (
     <Select
       aria-label="按状态筛选"
@@ -43,9 +43,7 @@ function StatusFilter() {
       value={Number(params.get("status") ?? 0)}
       options={STATUS}
       onChange={(status) =>
-        setParams((now) => withParams(now, { page: "", status: status === 0 ? "" : String(status) }), {
-          replace: true,
-        })
+        change({ page: "", status: status === 0 ? "" : String(status) }, { replace: true })
       }
     />
   );

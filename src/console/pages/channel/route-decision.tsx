@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
+import { failureText, OVERTAKEN } from "#console/ui/failure-words.ts";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -32,7 +33,7 @@ const REASONS: Readonly<Partial<Record<Candidate["verdict"], string>>> = {
 function reasonOf(candidate: Candidate): string {
   const { verdict, error, said } = candidate;
   if (verdict === "tried") {
-    const what = isOvertaken(candidate) ? "比同时请求的渠道慢，已中断，上游可能仍收提示的费用" : error;
+    const what = isOvertaken(candidate) ? failureText(error) : error;
     return [what, said].filter((part) => part !== "").join("：");
   }
   return REASONS[verdict] ?? "";
@@ -40,7 +41,7 @@ function reasonOf(candidate: Candidate): string {
 
 /** Of several calls at once another one was first: it did not fail. */
 function isOvertaken({ verdict, error }: Candidate): boolean {
-  return verdict === "tried" && error === "overtaken";
+  return verdict === "tried" && error === OVERTAKEN;
 }
 
 function toneOf(candidate: Candidate): "good" | "warn" | "bad" | "idle" {

@@ -3,12 +3,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Segmented } from "antd";
 import { type ReactNode, useMemo, useState } from "react";
-import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { may, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useAddress } from "#console/ui/table-state.ts";
 import { FormState, type FormStateProps } from "#console/ui/table-states.tsx";
 import { type UsageReport, usageApi } from "#contract/usage.ts";
 import { DayCharts } from "./charts.tsx";
@@ -62,12 +61,11 @@ interface View {
 /** What the address asks for; the site is for administrators and their default. */
 function useView(): readonly [View, (change: Readonly<Record<string, string>>) => void] {
   const user = useUser();
-  const [params, setParams] = useSearchParams();
+  const [params, write] = useAddress();
   const asked = Number(params.get("days"));
   const days = PERIODS.find((period) => period === asked) ?? 7;
   const isSite = may(user, "usage.read") && params.get("view") !== "own";
-  const change = (to: Readonly<Record<string, string>>) =>
-    setParams((current) => withParams(current, to), { replace: true });
+  const change = (to: Readonly<Record<string, string>>) => write(to, { replace: true });
   return [{ days, isSite }, change];
 }
 

@@ -2,7 +2,7 @@
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
-import { filled, required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { BUYER_LABELS, KIND_LABELS } from "#console/ui/invoice-words.ts";
 import { TextField } from "#console/ui/text-field.tsx";
@@ -50,7 +50,7 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
         profile: { ...profile, ...rest, kind: isCompany ? rest.kind : "normal" },
       },
     });
-  const needed = isSpecial ? [required] : [];
+  const needed = isSpecial ? [filled] : [];
   return (
     <FormDialog
       form={form}
@@ -83,7 +83,7 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
       <TextField
         name="tax_number"
         label="税号"
-        rules={isCompany ? [required] : []}
+        rules={isCompany ? [filled] : []}
         maxLength={20}
         extra={
           hasRightCheckDigit(taxNumber.trim().toUpperCase())

@@ -3,7 +3,6 @@
 import { ArrowUpOutlined } from "@ant-design/icons";
 import { Tabs } from "antd";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { removesRow } from "#console/base/rows.ts";
@@ -13,7 +12,7 @@ import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
-import { withParams } from "#console/ui/table-state.ts";
+import { useTab } from "#console/ui/table-state.ts";
 import { type Limit, limitApi } from "#contract/limit.ts";
 import { BoostDialog } from "./boost.tsx";
 import { LimitTable } from "./table.tsx";
@@ -79,7 +78,7 @@ const TABS = [
 ];
 
 export function LimitPage() {
-  const [params, setParams] = useSearchParams();
+  const [tab, openTab] = useTab("all");
   const zone = useStatus()?.budget_time_zone ?? "";
   const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
   if (!useMay("limit.read"))
@@ -91,14 +90,10 @@ export function LimitPage() {
   return (
     <Page lead={lead} extra={<AddLink to="/limit/add" text="添加新的限额" permission="limit.write" />}>
       <Tabs
-        activeKey={params.get("tab") === "self" ? "self" : "all"}
+        activeKey={tab === "self" ? tab : "all"}
         items={TABS.toReversed()}
         destroyOnHidden
-        onChange={(tab) =>
-          setParams((current) => withParams(current, { tab: tab === "all" ? "" : tab, p: "", q: "" }), {
-            replace: true,
-          })
-        }
+        onChange={openTab}
       />
     </Page>
   );

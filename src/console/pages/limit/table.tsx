@@ -107,7 +107,7 @@ export function LimitTable({ load, ...rest }: LimitTableProps) {
   return (
     <ResourceTable<Limit>
       {...rest}
-      load={(page) => rowsOf(load, page)}
+      load={() => rowsOf(load)}
       columns={columns}
       cardTitle={(row) => <Whose row={row} />}
       cardState={(row) => <State row={row} />}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { attemptsText, channelLabel, failureText } from "./failure.ts";
+import { failureText } from "#console/ui/failure-words.ts";
+import { attemptsText, channelLabel } from "./failure.ts";
 
 test.each([
   ["upstream_500", "上游返回 500"],

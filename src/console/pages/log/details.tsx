@@ -11,9 +11,10 @@ import { useUser } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { type Fact, Facts } from "#console/ui/facts.tsx";
+import { failureText, OVERTAKEN } from "#console/ui/failure-words.ts";
 import { type FailedChannel, type LogEntry, LogType } from "#contract/log.ts";
 import { Charge, LogKind } from "./columns.tsx";
-import { channelLabel, failureIn, failureText } from "./failure.ts";
+import { channelLabel, failureIn } from "./failure.ts";
 
 /** The receipt is its own user's: an administrator who reads another's entry has the entry itself. */
 function RequestId({ id, isReceipt }: { readonly id: string; readonly isReceipt: boolean }) {
@@ -65,7 +66,7 @@ function failureFacts(entry: LogEntry): Fact[] {
 /** The upstream's words; of a call that was given up what it may cost. */
 function Said({ failed: { error, said } }: { readonly failed: FailedChannel }) {
   if (said === "") return null;
-  return error === "overtaken" ? (
+  return error === OVERTAKEN ? (
     <span className="tg-muted tg-number">{said}</span>
   ) : (
     <q className="tg-log-said">{said}</q>

@@ -2,7 +2,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 import { type Query, query } from "#console/base/call.ts";
 import { fetchRows, MAX_ROWS } from "#console/base/export.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
@@ -11,7 +10,7 @@ import { useQuotaDisplay } from "#console/base/status.ts";
 import { ExportButton } from "#console/ui/export-button.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
-import { type ListInput, withParams } from "#console/ui/table-state.ts";
+import { type ListInput, useAddress } from "#console/ui/table-state.ts";
 import { type LogEntry, type LogStat, logApi } from "#contract/log.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { columnsFor, LogKind } from "./columns.tsx";
@@ -105,11 +104,11 @@ function cardTitle(entry: LogEntry) {
 
 export function LogListPage() {
   const isAdmin = useMay("log.read");
-  const [params, setParams] = useSearchParams();
+  const [params, write] = useAddress();
   const [opened, setOpened] = useState<LogEntry>();
   const filters = readFilters(params);
   const filter = logQuery(filters, Date.now() / 1000);
-  const change = (next: LogFilters) => setParams((current) => withParams(current, filterParams(next)));
+  const change = (next: LogFilters) => write(filterParams(next));
   const exportButton = (
     <ExportButton
       name="使用明细"

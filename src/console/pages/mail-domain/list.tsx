@@ -45,7 +45,7 @@ export function MailDomainsPage() {
       <ResourceTable<MailDomainRow>
         name="mail-domain"
         label="邮箱域名列表"
-        load={(page) => rowsOf(query(mailDomainApi.list, {}), page)}
+        load={() => rowsOf(query(mailDomainApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={150}

@@ -145,7 +145,7 @@ function Figures({ found, currency }: FiguresProps) {
   );
 }
 
-/** Of all calls of the span, whatever the list is narrowed to. */
+/** Of all calls of the span, whatever the list is narrowed to. It stands there with zeros, too: the list below would move. */
 function Net({ found, currency }: FiguresProps) {
   const show = (tell: (net: MarginNet) => ReactNode) => (found === undefined ? BONE : tell(found.net));
   return (
@@ -252,7 +252,7 @@ export function MarginPage() {
   const own = useStatus()?.price_currency ?? "USD";
   const asked = filters.values["currency"];
   const currency = asked === "USD" || asked === "CNY" ? asked : own;
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     ...query(marginApi.list, { query: { ...wanted, p: 0, size: 1, order: "", desc: false, keyword: "" } }),
     placeholderData: keepPreviousData,
     meta: { silent: true },
@@ -262,8 +262,12 @@ export function MarginPage() {
       title="毛利"
       lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。列表未计支付手续费与返现。"
     >
-      <Figures found={data} currency={currency} />
-      <Net found={data} currency={currency} />
+      {isError && data === undefined ? null : (
+        <>
+          <Figures found={data} currency={currency} />
+          <Net found={data} currency={currency} />
+        </>
+      )}
       <ResourceTable<MarginRow>
         name="margin"
         label="毛利列表"

@@ -5,7 +5,7 @@ import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { filled, required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
@@ -101,7 +101,7 @@ function ProviderInput({ field, isSet }: { readonly field: ProviderField; readon
       name={["fields", key]}
       label={label}
       extra={extra}
-      rules={isOptional || (isSecret && isSet) ? [] : [required]}
+      rules={isOptional || (isSecret && isSet) ? [] : [filled]}
     >
       {isLong ? (
         <Input.TextArea rows={4} {...control} />

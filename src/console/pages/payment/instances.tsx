@@ -41,7 +41,7 @@ export function Instances() {
     <ResourceTable<Instance>
       name="payment-instance"
       label="支付渠道列表"
-      load={(page) => rowsOf(query(paymentAdminApi.instances, {}), page)}
+      load={() => rowsOf(query(paymentAdminApi.instances, {}))}
       columns={columns}
       actions={(row) => (isSuper ? [editAction(() => toForm(`/payment/edit/${row.id}`))] : [])}
       actionsWidth={90}

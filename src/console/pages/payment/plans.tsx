@@ -62,7 +62,7 @@ export function PlansPage() {
       <ResourceTable<AdminPlan>
         name="plan"
         label="套餐列表"
-        load={(page) => rowsOf(query(planApi.list, {}), page)}
+        load={() => rowsOf(query(planApi.list, {}))}
         columns={columns}
         actions={(row) => (isSuper ? [editAction(() => toForm(`/plan/edit/${row.id}`))] : [])}
         actionsWidth={90}

@@ -70,7 +70,7 @@ export function ServiceAccountsPage() {
       <ResourceTable<ServiceAccount>
         name="service-account"
         label="服务账户列表"
-        load={(page) => rowsOf(query(serviceAccountApi.list, {}), page)}
+        load={() => rowsOf(query(serviceAccountApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={90}

@@ -1,7 +1,6 @@
 // Settings: the own account for every user; the options of the system for administrators. The tab is in the URL.
 import { useQuery } from "@tanstack/react-query";
 import { Button, Tabs } from "antd";
-import { useSearchParams } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";
 import { may, selfQuery, useUser } from "#console/base/session.ts";
@@ -11,7 +10,7 @@ import { CopyField } from "#console/ui/copy-button.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { PasswordForm } from "#console/ui/password-form.tsx";
 import { Section } from "#console/ui/section.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useTab } from "#console/ui/table-state.ts";
 import { FormState } from "#console/ui/table-states.tsx";
 import { accountApi } from "#contract/account.ts";
 import { Bindings } from "./bindings.tsx";
@@ -104,23 +103,17 @@ const administrative = [
 
 export function SettingPage() {
   const user = useUser();
-  const [params, setParams] = useSearchParams();
+  const [tab, openTab] = useTab("personal");
   const items = may(user, "option.read") ? [...personal, ...administrative] : personal;
-  const asked = params.get("tab");
-  const active = items.some(({ key }) => key === asked) ? asked : "personal";
   return (
     <Page title="设置" width="form">
       <Tabs
-        activeKey={active ?? "personal"}
+        activeKey={items.some(({ key }) => key === tab) ? tab : "personal"}
         items={items}
         className="tg-setting-tabs"
         // All five stand side by side on a phone: a menu of the rest would hide where options are.
         tabBarGutter={20}
-        onChange={(tab) =>
-          setParams((current) => withParams(current, { tab: tab === "personal" ? "" : tab }), {
-            replace: true,
-          })
-        }
+        onChange={openTab}
       />
     </Page>
   );

@@ -6,7 +6,7 @@ import { useServerAddress } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyField } from "#console/ui/copy-button.tsx";
-import { filled, required } from "#console/ui/fields.ts";
+import { filled } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
@@ -143,7 +143,7 @@ function ChatFields({ kind, words, hasSecret }: KindProps & { readonly words: Ch
         isSecret
         autoComplete="new-password"
         placeholder={hasSecret ? "已设置" : ""}
-        rules={hasSecret ? [] : [required]}
+        rules={hasSecret ? [] : [filled]}
         extra={hasSecret ? "已设置，留空表示不变。" : undefined}
       />
       {words.tenant === undefined ? (

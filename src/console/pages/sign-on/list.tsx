@@ -47,7 +47,7 @@ export function LoginProvidersPage() {
       <ResourceTable<LoginProvider>
         name="login-provider"
         label="登录服务列表"
-        load={(page) => rowsOf(query(loginProviderApi.list, {}), page)}
+        load={() => rowsOf(query(loginProviderApi.list, {}))}
         columns={columns}
         actions={(row) => [editAction(() => toForm(`/login-provider/edit/${row.id}`))]}
         actionsWidth={90}

@@ -54,7 +54,7 @@ export function StaffSetsPage() {
       <ResourceTable<StaffSet>
         name="staff"
         label="权限集列表"
-        load={(page) => rowsOf(query(staffApi.list, {}), page)}
+        load={() => rowsOf(query(staffApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={220}

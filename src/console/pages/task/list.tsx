@@ -1,7 +1,6 @@
 // Tasks: what upstreams make in the background for calls. A user sees his own, an administrator those of all.
 import { StopOutlined } from "@ant-design/icons";
 import { Segmented } from "antd";
-import { useSearchParams } from "react-router";
 import { type Query, query, useCall } from "#console/base/call.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -9,7 +8,7 @@ import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
-import { type ListInput, withParams } from "#console/ui/table-state.ts";
+import { type ListInput, useAddress } from "#console/ui/table-state.ts";
 import { type Task, taskApi } from "#contract/task.ts";
 import type { TaskState } from "#contract/video.ts";
 import "./list.css";
@@ -91,7 +90,7 @@ const BATCH_QUESTION = "上游停止后结束：已完成的行照常收费，�
 export function TaskListPage() {
   const isAdmin = useMay("log.read");
   const mayEnd = useMay("channel.write");
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const isOpen = params.get("open") === "true";
   const cancel = useCancel(isAdmin);
   const actions = (row: Task): RowAction[] => {
@@ -116,7 +115,7 @@ export function TaskListPage() {
         { value: false, label: "全部" },
         { value: true, label: "进行中" },
       ]}
-      onChange={(open) => setParams((current) => withParams(current, { open: open ? "true" : "", page: "" }))}
+      onChange={(open) => change({ open: open ? "true" : "", page: "" })}
     />
   );
   return (

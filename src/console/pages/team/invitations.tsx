@@ -23,7 +23,7 @@ export function Invitations({ team }: { readonly team: Team }) {
     <ResourceTable<TeamInvitation>
       name="team-invitation"
       label="邀请列表"
-      load={(page) => rowsOf(query(teamApi.invitations, { params: { id: team.id } }), page)}
+      load={() => rowsOf(query(teamApi.invitations, { params: { id: team.id } }))}
       columns={columns}
       actions={({ id }) => [
         {

@@ -1,7 +1,7 @@
 // My teams, and for administrators all teams.
 import { Button, Form, Tabs } from "antd";
 import { useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { useMay } from "#console/base/session.ts";
@@ -14,7 +14,7 @@ import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { toggleAction } from "#console/ui/row-actions.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useTab } from "#console/ui/table-state.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { type Team, teamAdminApi, teamApi } from "#contract/team.ts";
@@ -132,7 +132,7 @@ function Own({ onCreate }: { readonly onCreate: () => void }) {
     <ResourceTable<Team>
       name="team"
       label="我的团队"
-      load={(page) => rowsOf(query(teamApi.list, {}), page)}
+      load={() => rowsOf(query(teamApi.list, {}))}
       columns={ownColumns}
       actions={(row) => [{ key: "open", label: "进入", onClick: () => open(row) }]}
       actionsWidth={90}
@@ -198,7 +198,7 @@ function All() {
 
 export function TeamListPage() {
   const [isCreating, setCreating] = useState(false);
-  const [params, setParams] = useSearchParams();
+  const [tab, openTab] = useTab("own");
   const create = () => setCreating(true);
   const own = <Own onCreate={create} />;
   return (
@@ -212,17 +212,13 @@ export function TeamListPage() {
     >
       {useMay("team.read") ? (
         <Tabs
-          activeKey={params.get("tab") === "all" ? "all" : "own"}
+          activeKey={tab === "all" ? tab : "own"}
           items={[
             { key: "own", label: "我的团队", children: own },
             { key: "all", label: "所有团队", children: <All /> },
           ]}
           destroyOnHidden
-          onChange={(tab) =>
-            setParams((now) => withParams(now, { tab: tab === "own" ? "" : tab, page: "", keyword: "" }), {
-              replace: true,
-            })
-          }
+          onChange={openTab}
         />
       ) : (
         own

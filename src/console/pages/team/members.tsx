@@ -67,19 +67,16 @@ export function Members({ team }: { readonly team: Team }) {
       <ResourceTable<Row>
         name="team-member"
         label="团队成员"
-        load={(page) =>
-          rowsOf(
-            {
-              queryKey: members.queryKey,
-              queryFn: async (context) =>
-                (await members.queryFn(context)).map((row) => ({
-                  ...row,
-                  id: row.user_id,
-                  isCapShown: may(team, "people") || row.user_id === user?.id,
-                })),
-            },
-            page,
-          )
+        load={() =>
+          rowsOf({
+            queryKey: members.queryKey,
+            queryFn: async (context) =>
+              (await members.queryFn(context)).map((row) => ({
+                ...row,
+                id: row.user_id,
+                isCapShown: may(team, "people") || row.user_id === user?.id,
+              })),
+          })
         }
         columns={columns}
         {...(may(team, "people") && { actions })}

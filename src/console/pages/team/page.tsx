@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Tabs } from "antd";
 import { useState } from "react";
-import { useNavigate, useParams, useSearchParams } from "react-router";
+import { useNavigate, useParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { selfQuery, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -10,7 +10,7 @@ import { Callout } from "#console/ui/callout.tsx";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useTab } from "#console/ui/table-state.ts";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
@@ -168,11 +168,10 @@ function tabsOf(team: Team) {
 
 function Shown({ team }: { readonly team: Team }) {
   const user = useUser();
-  const [params, setParams] = useSearchParams();
+  const [tab, openTab] = useTab("member");
   const [dialog, setDialog] = useState<Dialog>();
   const close = () => setDialog(undefined);
   const tabs = tabsOf(team);
-  const tab = params.get("tab") ?? "member";
   return (
     <>
       {team.status === 1 ? null : <Callout tone="warn">该团队已被管理员停用，令牌暂时不能使用。</Callout>}
@@ -182,11 +181,7 @@ function Shown({ team }: { readonly team: Team }) {
         activeKey={tabs.some(({ key }) => key === tab) ? tab : "member"}
         items={tabs}
         destroyOnHidden
-        onChange={(key) =>
-          setParams((now) => withParams(now, { tab: key === "member" ? "" : key, page: "", keyword: "" }), {
-            replace: true,
-          })
-        }
+        onChange={openTab}
       />
       {dialog === "deposit" || dialog === "withdraw" ? (
         <MoveDialog team={team} way={dialog} onClose={close} />

@@ -115,9 +115,7 @@ export function Projects({ team }: { readonly team: Team }) {
       <ResourceTable<TeamProject>
         name="team-project"
         label="团队的项目"
-        load={(page) =>
-          rowsOf(query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } }), page)
-        }
+        load={() => rowsOf(query(teamApi.projects, { params: { id: team.id }, query: { days: 30 } }))}
         columns={columns}
         {...(mayChange && { actions })}
         actionsWidth={wide(200, 220)}

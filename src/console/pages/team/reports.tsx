@@ -1,13 +1,12 @@
 // What a team's calls cost: by member and by model, and the calls one by one.
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { type FilterField, ListFilters } from "#console/ui/list-filters.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { Section } from "#console/ui/section.tsx";
-import { withParams } from "#console/ui/table-state.ts";
+import { useAddress } from "#console/ui/table-state.ts";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import type { AnswerOf } from "#contract/endpoint.ts";
 import { LogType } from "#contract/log.ts";
@@ -119,7 +118,7 @@ const columns: readonly Column<Entry>[] = [
 ];
 
 export function TeamLogs({ team }: { readonly team: Team }) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const project_id = Number(params.get("project")) || 0;
   const projects = useQuery(query(teamApi.projects, { params: { id: team.id } }));
   const options = (projects.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
@@ -137,7 +136,7 @@ export function TeamLogs({ team }: { readonly team: Team }) {
             label="团队明细筛选"
             fields={[field]}
             values={{ project: project_id === 0 ? "" : String(project_id) }}
-            onChange={(values) => setParams((current) => withParams(current, { ...values, page: "" }))}
+            onChange={(values) => change({ ...values, page: "" })}
           />
         )
       }

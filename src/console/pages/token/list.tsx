@@ -2,7 +2,7 @@
 
 import { ControlOutlined } from "@ant-design/icons";
 import { useCallback, useMemo, useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { ownLogPath } from "#console/base/log-path.ts";
@@ -17,7 +17,7 @@ import { Page } from "#console/ui/page.tsx";
 import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
-import { withParams } from "#console/ui/table-state.ts";
+import { useAddress } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TeamSwitch } from "#console/ui/team-switch.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
@@ -125,15 +125,11 @@ export function TokenListPage() {
   const [rotated, setRotated] = useState<Token>();
   const [setUp, setSetUp] = useState<Token>();
   const filters = useAddressFilters(TOKEN_FILTERS);
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const team = Number(params.get("team")) || 0;
   const add = <AddLink to={team === 0 ? "/token/add" : `/token/add?team=${team}`} text="添加新的令牌" />;
-  const choose = (next: number) =>
-    setParams((now) => withParams(now, { team: next === 0 ? "" : String(next), page: "", keyword: "" }));
-  const setTag = useCallback(
-    (tag: string) => setParams((now) => withParams(now, { tag, page: "" }), { replace: true }),
-    [setParams],
-  );
+  const choose = (next: number) => change({ team: next === 0 ? "" : String(next), page: "", keyword: "" });
+  const setTag = useCallback((tag: string) => change({ tag, page: "" }, { replace: true }), [change]);
   const columns = useMemo(() => {
     const own = columnsOf(setTag);
     return team === 0 ? own : [...own.slice(0, 2), HOLDER, ...own.slice(2)];

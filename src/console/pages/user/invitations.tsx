@@ -70,7 +70,7 @@ export function InvitationsPage() {
       <ResourceTable<Invitation>
         name="invitation"
         label="邀请列表"
-        load={(page) => rowsOf(query(invitationApi.list, {}), page)}
+        load={() => rowsOf(query(invitationApi.list, {}))}
         columns={columns}
         actions={actions}
         actionsWidth={90}
