@@ -1,8 +1,8 @@
 // A filter of the usage log → a query that an index answers at ten million rows (requirements N1). Reads only.
-import { SqliteAdapter, sql } from "kysely";
+import { sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import { UserStatus } from "#contract/user.ts";
-import { type Db, sumInt } from "./db.ts";
+import { type Db, isPostgres, sumInt } from "./db.ts";
 import { idRange } from "./log-spans.ts";
 import { SPAN_SEC } from "./span.ts";
 import type { LogSumsTable } from "./tables.ts";
@@ -102,24 +102,44 @@ async function dropIdleBounds(db: Db, filter: LogFilter): Promise<LogFilter> {
   };
 }
 
-/** Columns that have an index of their own which ends in id; on SQLite it holds the columns it `covers` too. */
-const DRIVERS = [
+/** Columns that have an index of their own which goes on with the id; it holds the columns it `covers` too. Only calls of teams are in some. */
+export const DRIVERS = [
   {
     column: "member_id",
     field: "memberId",
     dimension: "member",
     covers: ["userId", "channelId", "modelName"],
+    isOfTeams: true,
   },
   {
     column: "project_id",
     field: "projectId",
     dimension: "project",
     covers: ["userId", "channelId", "modelName"],
+    isOfTeams: true,
   },
-  { column: "user_id", field: "userId", dimension: "user", covers: ["channelId", "modelName"] },
-  { column: "token_name", field: "tokenName", dimension: "token", covers: ["userId"] },
-  { column: "model_name", field: "modelName", dimension: "model", covers: ["userId", "channelId"] },
-  { column: "channel_id", field: "channelId", dimension: "channel", covers: ["userId", "modelName"] },
+  {
+    column: "user_id",
+    field: "userId",
+    dimension: "user",
+    covers: ["channelId", "modelName"],
+    isOfTeams: false,
+  },
+  { column: "token_name", field: "tokenName", dimension: "token", covers: ["userId"], isOfTeams: false },
+  {
+    column: "model_name",
+    field: "modelName",
+    dimension: "model",
+    covers: ["userId", "channelId"],
+    isOfTeams: false,
+  },
+  {
+    column: "channel_id",
+    field: "channelId",
+    dimension: "channel",
+    covers: ["userId", "modelName"],
+    isOfTeams: false,
+  },
 ] as const;
 
 type Driver = (typeof DRIVERS)[number]["column"];
@@ -132,7 +152,8 @@ async function chooseDriver(db: Db, filter: LogFilter): Promise<Driver | undefin
   // Entries that are not calls are few and have an index of their own.
   if (filter.type && filter.type !== LogType.consume) return undefined;
   const wanted = DRIVERS.filter(({ field }) => filter[field]);
-  if (wanted.length <= 1) return wanted[0]?.column;
+  // PostgreSQL has statistics, and chooses by itself.
+  if (wanted.length <= 1 || isPostgres(db)) return wanted[0]?.column;
   const costs = await Promise.all(
     wanted.map(async ({ dimension, field, covers }) => {
       // A member's calls are summed for each team.
@@ -195,13 +216,13 @@ export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id"
   // Counting by time alone has an index on the time.
   if (range && (byId === "by id" || driver || filter.username))
     query = query.where("logs.id", ">=", range.first).where("logs.id", "<=", range.last);
-  for (const { column, field } of DRIVERS) {
+  for (const { column, field, isOfTeams } of DRIVERS) {
     const value = filter[field];
-    if (value) query = query.where(sql<boolean>`${isDriven(db, column, driver)} = ${value}`);
+    if (!value) continue;
+    query = query.where(sql<boolean>`${isDriven(db, column, driver)} = ${value}`);
+    // Says to the planner, which sees no values, that the index of calls of teams will do.
+    if (isOfTeams) query = query.where(sql<boolean>`${sql.ref(`logs.${column}`)} > 0`);
   }
-  // Says to the planner, which sees no values, that the index of calls of teams will do.
-  if (filter.memberId) query = query.where("logs.member_id", ">", sql.lit(0));
-  if (filter.projectId) query = query.where("logs.project_id", ">", sql.lit(0));
   if (filter.type) query = query.where("logs.type", "=", filter.type);
   // Says to the planner, which sees no values, that the index of entries that are not calls will do.
   if (filter.type && filter.type !== LogType.consume)
@@ -215,6 +236,5 @@ export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id"
 /** SQLite has no statistics until it is told to gather them: a plus before a column says that its index is not to be used. */
 function isDriven(db: Db, column: Driver, driver: Driver | undefined) {
   const reference = sql.ref(`logs.${column}`);
-  const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter;
-  return !isSqlite || column === driver ? reference : sql`+${reference}`;
+  return isPostgres(db) || column === driver ? reference : sql`+${reference}`;
 }

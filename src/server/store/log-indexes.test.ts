@@ -23,6 +23,9 @@ test("are built where they are missing or half built, while entries are written"
   expect(await buildLogIndexes(patient)).toEqual([]);
   await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'logs_by_member'::regclass`.execute(db);
   expect(await buildLogIndexes(patient)).toEqual(["logs_by_member"]);
+  // A run that ended before it had dropped what is replaced.
+  await sql`CREATE INDEX logs_user ON logs (user_id, id)`.execute(db);
+  expect(await buildLogIndexes(patient)).toEqual([]);
   const { rows } = await sql<{
     name: string;
   }>`SELECT relname AS name FROM pg_class JOIN pg_index ON oid = indexrelid

@@ -3,44 +3,33 @@
 // Queries work with and without them.
 import { sql } from "kysely";
 import type { Db } from "./db.ts";
+import { DRIVERS } from "./log-filter.ts";
 
 interface LogIndex {
   readonly name: string;
   readonly columns: readonly string[];
   /** What of the log is in it; absent = all. */
   readonly where?: string;
-  /** The narrower one of the first migration, which goes. */
-  readonly replaces?: string;
 }
 
-const AT = ["id", "created_at", "type"];
+/** Columns of the filters that an index covers. */
+const COVERED = { userId: "user_id", channelId: "channel_id", modelName: "model_name" } as const;
 
 const INDEXES: readonly LogIndex[] = [
-  { name: "logs_by_user", columns: ["user_id", ...AT, "channel_id", "model_name"], replaces: "logs_user" },
-  {
-    name: "logs_by_channel",
-    columns: ["channel_id", ...AT, "user_id", "model_name"],
-    replaces: "logs_channel",
-  },
-  { name: "logs_by_model", columns: ["model_name", ...AT, "user_id", "channel_id"], replaces: "logs_model" },
-  { name: "logs_by_token", columns: ["token_name", ...AT, "user_id"], replaces: "logs_token_name" },
-  {
-    name: "logs_by_member",
-    columns: ["member_id", ...AT, "user_id", "channel_id", "model_name"],
-    where: "member_id > 0",
-  },
-  {
-    name: "logs_by_project",
-    columns: ["project_id", ...AT, "user_id", "channel_id", "model_name"],
-    where: "project_id > 0",
-  },
+  ...DRIVERS.map(({ column, dimension, covers, isOfTeams }) => ({
+    name: `logs_by_${dimension}`,
+    columns: [column, "id", "created_at", "type", ...covers.map((field) => COVERED[field])],
+    ...(isOfTeams && { where: `${column} > 0` }),
+  })),
   {
     name: "logs_by_type",
     columns: ["type", "id", "created_at", "user_id", "channel_id"],
     where: "type <> 2",
-    replaces: "logs_not_calls",
   },
 ];
+
+/** The narrower ones of the first migration, which go when the others are there. */
+const REPLACED = ["logs_user", "logs_channel", "logs_model", "logs_token_name", "logs_not_calls"];
 
 /**
  * Builds those that are missing, or were left half built by a process that died. Returns their names. `patient` = connections without a
@@ -50,12 +39,11 @@ export async function buildLogIndexes(patient: Db): Promise<string[]> {
   const built: string[] = [];
   for (const index of INDEXES) {
     if (await isBuilt(patient, index)) continue;
-    await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql.id(index.name)}`.execute(patient);
+    await drop(patient, index.name);
     await build(patient, index);
-    if (index.replaces !== undefined)
-      await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql.id(index.replaces)}`.execute(patient);
     built.push(index.name);
   }
+  for (const name of REPLACED) await drop(patient, name);
   return built;
 }
 
@@ -63,6 +51,10 @@ async function isBuilt(db: Db, { name }: LogIndex): Promise<boolean> {
   const { rows } = await sql<{ indisvalid: boolean }>`
     SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(${name})`.execute(db);
   return rows[0]?.indisvalid === true;
+}
+
+async function drop(db: Db, name: string): Promise<void> {
+  await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql.id(name)}`.execute(db);
 }
 
 async function build(db: Db, { name, columns, where }: LogIndex): Promise<void> {

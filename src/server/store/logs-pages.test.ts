@@ -59,7 +59,7 @@ describe.each(engines)("usage log on %s", (engine) => {
     await database.drop();
   });
 
-  /** The first account is the wallet of a team: two members, two projects. */
+  /** The first account is the wallet of a team: two members, projects 2 and 3 of three. */
   async function seedTeam(): Promise<void> {
     await db
       .insertInto("teams")
