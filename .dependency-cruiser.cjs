@@ -32,7 +32,7 @@ const RELAY_LADDER = [
   ["routing"],
   ["error-log"],
   ["services"],
-  ["pass-limits"],
+  ["pass-limits", "tell-limits"],
   ["serve"],
   ["finish", "reserve-task"],
   ["submission"],
@@ -53,6 +53,7 @@ const UPSTREAM_LADDER = [
   ["call"],
   ["realtime", "video"],
   ["stored", "batch"],
+  ["preview"],
 ];
 
 const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes-guest"], ["routes"], ["app"], ["main"]];

@@ -10,7 +10,7 @@ const USAGE = `usage: npm run bench -- [options]
   --self         floor against floor: shows what this machine's noise looks like; every ratio should be near 1
   --profile      no comparison; names the functions that cost most
   --case <name>  one case alone: ${CASES.join(", ")}; or, not with --profile,
-                 translate, rewrite, keys, postgres or limits (the last three run alone only)
+                 translate, rewrite, reuse, keys, postgres, limits or team (the last five run alone only)
   --before <dir> with --case limits: another checkout whose server is built, to hold this one against where nothing is limited
 `;
 
@@ -28,7 +28,8 @@ const options = {
 function parse(args: string[]) {
   try {
     const { values } = parseArgs({ args, options });
-    const known = values.profile ? CASES : [...CASES, "translate", "rewrite", "keys", "postgres", "limits"];
+    const alone = ["translate", "rewrite", "reuse", "keys", "postgres", "limits", "team"];
+    const known = values.profile ? CASES : [...CASES, ...alone];
     if (values.case === undefined || known.includes(values.case)) return values;
     throw new Error(`--case is one of ${known.join(", ")}`);
   } catch (error) {

@@ -5,6 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { startPostgres } from "#test/worlds/postgres-server.ts";
 import { manage } from "#test/worlds/process.ts";
+import { keyChoiceLines } from "./key-choice.ts";
+import { keyMemoryLines } from "./key-memory.ts";
 import type { Line } from "./report.ts";
 import { createHome, type Home, startTollgate } from "./tollgate.ts";
 
@@ -17,6 +19,7 @@ const TARGET_MS = 50;
 
 const AGED = [
   "UPDATE channel_keys SET name = 'account ' || id WHERE id % 2 = 0",
+  "UPDATE channel_keys SET balance = (id * 7919) % 1000, balance_updated_time = 1 WHERE id % 20 > 0",
   "UPDATE channel_keys SET status = 3, status_time = 1, status_reason = 'no credit ' || (id % 200) / 10 WHERE id % 10 = 0",
   `WITH RECURSIVE hours(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM hours WHERE n < ${HOURS})
   INSERT INTO log_sums (dimension, key, hour, quota, prompt_tokens, completion_tokens, requests)
@@ -28,6 +31,7 @@ const PAGES: Readonly<Record<string, (turn: number) => string>> = {
   "page p95 ms": (turn) => `p=${(turn * 37) % 500}&size=20`,
   "hundred rows p95 ms": (turn) => `p=${(turn * 37) % 100}&size=100`,
   "disabled p95 ms": (turn) => `p=${turn % 50}&size=20&status=3`,
+  "sorted by balance p95 ms": (turn) => `p=${turn % 100}&size=20&order=balance&desc=true`,
   "search p95 ms": (turn) => `p=0&size=20&keyword=account ${2 * turn + 2}`,
 };
 
@@ -102,12 +106,13 @@ function lineOf(name: string, measure: string, { floor, p95 }: { floor: number; 
 /** Throws: Error when a page was refused. */
 export async function keyLines(flags: { isQuick: boolean; say(text: string): void }): Promise<Line[]> {
   const calls = flags.isQuick ? QUICK_CALLS : CALLS;
+  const memory = [...keyMemoryLines(KEYS), ...keyChoiceLines(KEYS)];
   flags.say(`${KEYS} keys, SQLite …`);
   const sqlite = await measureOn("SQLite", undefined, calls);
   flags.say(`${KEYS} keys, PostgreSQL …`);
   const postgres = await startPostgres({ autovacuum: "on" });
   try {
-    return [...sqlite, ...(await measureOn("PostgreSQL", postgres.url, calls))];
+    return [...memory, ...sqlite, ...(await measureOn("PostgreSQL", postgres.url, calls))];
   } finally {
     await postgres.stop();
   }

@@ -72,8 +72,8 @@ class Client {
     return socket;
   }
 
-  /** Sends the request once. Throws: Error when the answer is not the right one. */
-  ask(): Promise<void> {
+  /** Sends the request once; `dueAt` = when it should have gone. Throws: Error when the answer is not the right one. */
+  ask(dueAt?: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#onDone = (error) => {
         this.#onDone = () => undefined;
@@ -84,7 +84,7 @@ class Client {
       this.#events = 0;
       this.#endsWithNewline = false;
       this.#socket ??= this.#connect();
-      this.#sentAt = performance.now();
+      this.#sentAt = dueAt ?? performance.now();
       // A connection that was closed in between makes this an error, which is the point of keep-alive.
       this.#socket.write(this.#request, (error) => (error ? this.#onDone(error) : undefined));
     });
@@ -162,18 +162,25 @@ interface Phase {
   readonly rampMs: number;
   /** Nothing is asked after this time. */
   readonly until: number;
+  readonly perSecond?: number | undefined;
 }
 
 /** Sends `count` requests over the clients, each taking the next when its last one is answered. */
-async function runPhase(clients: readonly Client[], { count, rampMs, until }: Phase): Promise<Tally> {
+async function runPhase(
+  clients: readonly Client[],
+  { count, rampMs, until, perSecond }: Phase,
+): Promise<Tally> {
   const tally = emptyTally();
+  const start = performance.now();
   let left = count;
   const work = async (client: Client, index: number): Promise<void> => {
     client.tally = tally;
     if (rampMs > 0) await pause((index * rampMs) / clients.length);
     while (left > 0 && performance.now() < until) {
+      const dueAt = perSecond === undefined ? undefined : start + ((count - left) * 1_000) / perSecond;
       left -= 1;
-      await client.ask();
+      if (dueAt !== undefined && dueAt > performance.now()) await pause(dueAt - performance.now());
+      await client.ask(dueAt);
     }
   };
   await Promise.all(clients.map(work));
@@ -198,8 +205,11 @@ function tell(message: FromLoad): void {
 let prepared: { job: Job; clients: Client[]; warmup: number; timer: NodeJS.Timeout } | undefined;
 
 async function prepare(job: Job): Promise<void> {
-  const request = chatRequest(job.port, job.key, job.isStream, job.pace);
-  const clients = Array.from({ length: job.connections }, () => new Client(job, request));
+  const requests = (job.keys ?? [job.key]).map((key) => chatRequest(job.port, key, job.isStream, job.pace));
+  const clients = Array.from(
+    { length: job.connections },
+    (_, at) => new Client(job, requests[at % requests.length] ?? Buffer.alloc(0)),
+  );
   const timer = setTimeout(() => fail(new Error(`not done after ${job.timeoutMs} ms`)), job.timeoutMs);
   prepared = { job, clients, warmup: 0, timer };
   const { latencies } = await runPhase(clients, {
@@ -220,6 +230,7 @@ async function go(): Promise<void> {
   const tally = await runPhase(clients, {
     count: job.requests,
     rampMs: job.rampMs,
+    perSecond: job.perSecond,
     until: start + (job.forMs ?? Number.POSITIVE_INFINITY),
   });
   const result: JobResult = {

@@ -107,6 +107,15 @@ const PEOPLE = `
     inviter_id, created_at)
   SELECT i, 'user' || i, '', '', 1, 1, '', '', '', 'default', '', 0, ${startSec} FROM numbers`;
 
+/** Three of each user, as the entries name them: one tag is of fifty users, one of the two tokens of a user that are his alone, one of many who gave the same name. */
+const TOKENS = `
+  WITH RECURSIVE numbers(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${users} * 3 + 2)
+  INSERT INTO tokens (id, user_id, key_hash, key_sealed, status, name, created_time, accessed_time, expired_time, remain_quota,
+    unlimited_quota, used_quota, models, subnet, deleted_at, tags)
+  SELECT i, i / 3, 'hash' || i, '', 1, CASE WHEN i % 3 = 0 THEN 'default' ELSE 'token-' || (i / 3) || '-' || (i % 3) END,
+    ${startSec}, ${startSec}, -1, 0, 1, 0, '', '', 0,
+    CASE i % 3 WHEN 0 THEN 'same' || (i / 3 % 50) WHEN 1 THEN 'own,tag' || (i / 3 % 40) ELSE 'own' END FROM numbers`;
+
 const SLICE = 500_000;
 /** By the table, so that those of the log are built in one sort each, after its rows. */
 const OF_SQLITE =
@@ -160,5 +169,5 @@ async function fill(run: Run, indexList: string, { rows, say }: { rows: number; 
     indexes.map(({ text }) => String(text)),
   );
   await step("sums", [ROLLUPS, ...SUMS, ...TEAM_SUMS]);
-  await step("spans, users, teams", [SPANS, PEOPLE, ...TEAMS]);
+  await step("spans, users, tokens, teams", [SPANS, PEOPLE, TOKENS, ...TEAMS]);
 }

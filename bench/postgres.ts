@@ -11,7 +11,7 @@ import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
 import type { Job, JobResult } from "./wire.ts";
 
 /** The test server is for throw-away data; here a commit waits for the disk, and statistics come when the server makes them. */
-const SETTINGS = {
+export const SETTINGS = {
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",

@@ -1,12 +1,8 @@
 // What the rules of a channel cost a large request: fifty of them, of which each changes something, on a body of one MiB (requirements C34).
 // No network, no server.
 import { cpuUsage } from "node:process";
-import { providers } from "#contract/providers.ts";
 import { Rewrite } from "#contract/rewrite.ts";
-import { planCall } from "#server/upstream/call/plan.ts";
 import { CompiledRules } from "#server/upstream/call/rewrite.ts";
-import { Cancellation } from "#server/upstream/cancellation.ts";
-import { clientBody } from "#test/worlds/wire-cases.ts";
 import { median } from "./cases.ts";
 import type { Line } from "./report.ts";
 
@@ -41,43 +37,19 @@ function fiftyRules(): Rewrite {
 
 /** One line: the CPU of all rules on the body. Throws: when they do not do what they say. */
 export function rewriteLines(): Line[] {
-  const [provider] = providers;
-  if (provider === undefined) throw new Error("no provider");
-  const target = { provider, key: "k", baseUrl: "https://up.example", other: "" };
-  const asked = { endpoint: "chat", model: "m", apiVersion: "", isStream: false } as const;
-  const plan = planCall(target, asked, () => "");
-  if (plan.kind === "fault") throw new Error(plan.publicMessage);
   const bytes = bodyOfSize();
   const facts = { header: () => undefined, attempt: 1, userId: 1, maxTokens: undefined, nowMs: 0 };
-  const call = {
-    ...asked,
-    ...{
-      target,
-      facts,
-      body: clientBody(bytes),
-      originModel: "m",
-      isArray: false,
-      passHeaders: [],
-      seed: "s",
-    },
-    cancellation: new Cancellation(),
-    trace: { firstByteMs: 0, isSent: false },
-  };
+  const asked = { target: { key: "k" }, endpoint: "chat", model: "m", originModel: "m" } as const;
+  const subject = { ...asked, isStream: false, seed: "s", facts };
   const hash = (text: string) => text;
   const rules = new CompiledRules({ channelId: 1, rewrite: fiftyRules(), statusMap: undefined, hash });
-  const prepared = {
-    kind: "prepared",
-    ...{ bytes, headers: [], dropped: [] },
-    // No answer is read.
-    handler: undefined as never,
-  } as const;
   const runs: number[] = [];
   for (let run = 0; run < WARMUP + RUNS; run += 1) {
     const before = cpuUsage();
-    const { outcome } = rules.run(call, plan, prepared);
+    const { outcome } = rules.run(subject, { reach: "request", body: bytes, format: "chat" });
     const { user, system } = cpuUsage(before);
     if (run >= WARMUP) runs.push((user + system) / 1_000);
-    if (outcome.kind === "fault" || outcome.bytes.length <= bytes.length)
+    if (outcome.kind === "fault" || (outcome.body?.length ?? 0) <= bytes.length)
       throw new Error("the rules changed nothing");
   }
   const ms = median(runs);

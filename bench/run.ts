@@ -11,7 +11,9 @@ import { measurePostgres } from "./postgres.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
+import { reuseLines } from "./reuse.ts";
 import { rewriteLines } from "./rewrite.ts";
+import { measureTeam } from "./team.ts";
 import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
 import { translationLines } from "./translate.ts";
 import { monotonicUs } from "./wire.ts";
@@ -152,6 +154,7 @@ async function main(): Promise<void> {
   const machine = machineText(await othersShare(SETTLE_MS));
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
   else if (flags.case === "rewrite") print({ ...NO_SERVER, more: rewriteLines() }, machine);
+  else if (flags.case === "reuse") print({ ...NO_SERVER, more: await reuseLines() }, machine);
   else if (flags.case === "keys")
     print(
       { ...NO_SERVER, more: await keyLines({ isQuick: flags.quick, say }), beside: "the channel" },
@@ -159,6 +162,8 @@ async function main(): Promise<void> {
     );
   else if (flags.case === "postgres")
     print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
+  else if (flags.case === "team")
+    print({ ...NO_SERVER, ...(await measureTeam({ isQuick: flags.quick, say })) }, machine);
   else if (flags.case === "limits")
     print(
       { ...NO_SERVER, ...(await measureLimits({ isQuick: flags.quick, before: flags.before, say })) },

@@ -114,13 +114,18 @@ export async function furnish(port: number, upstreamPort: number): Promise<strin
     models: MODEL,
     group: "default",
   });
-  const token = await manage(url, "POST", "/api/token/", {
+  return (await furnishToken(port)).key;
+}
+
+/** Another token of root; the ledger check looks at those of this name. */
+export async function furnishToken(port: number): Promise<{ readonly id: number; readonly key: string }> {
+  const token = await manage(`http://127.0.0.1:${port}`, "POST", "/api/token/", {
     name: "bench",
     remain_quota: TOKEN_QUOTA,
     unlimited_quota: false,
     expired_time: -1,
   });
-  return keyOf(token);
+  return { ...idOf(token), key: keyOf(token) };
 }
 
 function keyOf(token: unknown): string {

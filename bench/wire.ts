@@ -61,11 +61,16 @@ export function monotonicUs(): number {
 export interface Job {
   readonly port: number;
   readonly key: string;
+  /** Instead of the one: each connection has the next of them. */
+  readonly keys?: readonly string[];
   readonly isStream: boolean;
   readonly connections: number;
   readonly requests: number;
   /** Instead of a number of requests: as many as go in so many ms. */
   readonly forMs?: number;
+  /** Requests that fall due each second, whether the ones before are answered or not; latency counts from then. Without it each
+   * connection asks again when it has its answer. */
+  readonly perSecond?: number;
   /** Requests before the measurement, over the same connections. */
   readonly warmup: number;
   /** Events a stream must have. */

@@ -6,7 +6,6 @@ import { Role, UserStatus } from "#contract/user.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import { redeem } from "#server/money/redeem.ts";
-import { quotaDisplay } from "#server/money/signup.ts";
 import { hashPassword, newAffCode, newTokenKey, randomHex } from "#server/secrets.ts";
 import {
   insertChannels,
@@ -309,5 +308,5 @@ async function createCodes(ctx: Context, tokens: readonly DemoToken[]): Promise<
   const [user] = tokens;
   const [key] = keys;
   if (user === undefined || key === undefined) return;
-  await redeem(ctx, { userId: user.userId, key, giftCode: "", display: quotaDisplay(ctx.options) });
+  await redeem(ctx, { userId: user.userId, key, giftCode: "" });
 }

@@ -35,7 +35,7 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
   removed(FORM, "!NAME.test(name) || ", ""),
   removed(`${IN}instances.ts`, '.filter((secret) => secret.trim() !== "")', ""),
   removed(
-    `${IN}evidence.ts`,
+    `${IN}proofs.ts`,
     "if (order?.instance_id !== instance.id) {\n    await bringOddity(tools, instance, { orderNo: payment.orderNo",
     "if (!order) {\n    await bringOddity(tools, instance, { orderNo: payment.orderNo",
   ),
@@ -60,14 +60,19 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
     "",
   ),
   removed(EPAY, 'if (status !== "TRADE_SUCCESS") return { kind: "ignored" };', ""),
-  removed(EPAY, "OF_REQUESTS.includes(name) || ", ""),
-  removed(EPAY, ' || (name !== "sign" && value.includes("&"))', ""),
+  removed(EPAY, " || OF_REQUESTS.some((name) => params.has(name))", ""),
+  removed(EPAY, "isAmbiguous(params) || ", ""),
   removed(
     EPAY,
     'if (request.method === "POST" && request.query !== "")\n    return { kind: "refused", problem: "query and body" };',
     "",
   ),
-  removed(EPAY, 'if (answer.get("code") !== version.okCode(instance)) return { kind: "open" };', ""),
+  removed(
+    EPAY,
+    'if (answer.get("code") !== version.okCode(instance)) return { kind: "odd", problem: codeOf(answer) };',
+    "",
+  ),
+  removed(EPAY, 'version === v2 || flat.has("out_trade_no")', 'flat.has("out_trade_no")'),
   removed(
     EPAY,
     'if (answer.get("out_trade_no") !== order.orderNo) return { kind: "unclear", problem: "another order" };',
@@ -84,6 +89,16 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
     'if ((answer.get("trade_status") ?? "TRADE_SUCCESS") !== "TRADE_SUCCESS") return { kind: "open" };',
     "",
   ),
+  removed(
+    EPAY,
+    'paid.tradeNo === ""\n    ? { kind: "unclear", problem',
+    'false\n    ? { kind: "unclear", problem',
+  ),
+  removed(
+    EPAY,
+    'paid.tradeNo === ""\n    ? { kind: "refused", problem',
+    'false\n    ? { kind: "refused", problem',
+  ),
   removed(EPAY, "&&\n    !version.verifies(instance, flat, deps.nowSec)\n", "&&\n    false\n"),
   // Stripe.
   removed(SIGNATURES, "if (times.length !== 1 || !isNear(time, nowSec)) return false;", ""),
@@ -98,12 +113,17 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
     'if (session["livemode"] !== isLive(instance)) return { kind: "unclear", problem: "livemode" };',
     "",
   ),
-  removed(STRIPE, 'if (event?.["livemode"] !== isLive(instance)) return { kind: "ignored" };', ""),
+  removed(
+    STRIPE,
+    'if (event?.["livemode"] !== isLive(instance))\n    return PAID_EVENTS.includes(type) ? { kind: "foreign", orderNo: "", key } : { kind: "ignored" };',
+    "",
+  ),
   removed(
     STRIPE,
     'if (session["payment_status"] !== "paid")\n    return session["status"] === "expired" ? { kind: "gone" } : { kind: "open" };',
     "",
   ),
+  removed(STRIPE, 'if (tradeNo === "") return { kind: "unclear", problem: "no payment" };', ""),
   // Alipay.
   removed(SIGNATURES, 'params.get("sign_type") === "RSA2" && ', ""),
   removed(
@@ -111,6 +131,7 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
     'params.get("sign_type") === "RSA2" && verifiesRsa(joined(params, UNSIGNED), params.get("sign") ?? "", key)',
     'params.get("sign_type") === "RSA2"',
   ),
+  removed(ALIPAY, " || isAmbiguous(params)", ""),
   removed(ALIPAY, 'get("app_id") !== instance.field("app_id") || ', ""),
   removed(ALIPAY, ' || get("seller_id") !== instance.merchantId', ""),
   removed(
@@ -134,6 +155,8 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
     'if (status !== "TRADE_SUCCESS" && status !== "TRADE_FINISHED") return { kind: "open" };',
     "",
   ),
+  removed(ALIPAY, 'if (tradeNo === "") return { kind: "unclear", problem: "no trade number" };', ""),
+  removed(ALIPAY, 'if (tradeNo === "") return { kind: "refused", problem: "no trade number" };', ""),
   removed(ALIPAY_CALL, " || !verifiesRsa(inner, sign, key)", ""),
   // WeChat Pay.
   removed(SIGNATURES, 'if (signature.startsWith("WECHATPAY/SIGNTEST/")) return "probe";', ""),
@@ -160,6 +183,8 @@ export const PAYMENT_CHECKS: readonly Removed[] = [
   removed(WECHAT, 'type !== "TRANSACTION.SUCCESS" || ', ""),
   removed(WECHAT, 'if (state !== "SUCCESS" && state !== "REFUND") return { kind: "open" };', ""),
   removed(WECHAT, "payment.orderNo !== order.orderNo || ", ""),
+  removed(WECHAT, ' || payment.tradeNo === ""', ""),
+  removed(WECHAT, 'return payment.tradeNo === ""\n', "return false\n"),
   removed(WECHAT, ' || resource["algorithm"] !== "AEAD_AES_256_GCM"', ""),
   removed(
     WECHAT,

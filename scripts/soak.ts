@@ -1,4 +1,4 @@
-// `npm run soak`: the tests that kill, race and try at random, for long; names of files narrow it. Takes about an hour.
+// `npm run soak`: the tests that kill, race, try at random or look at everything in every way, for long; names of files narrow it. Takes about an hour.
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 

@@ -15,8 +15,9 @@ const PROJECTS = ["e2e", "apart", "unit"];
  * first (2026-11-25, two processors).
  */
 const LONG = [
-  "src/server/store/migrate-crash.test.ts",
+  "test/e2e/console-pages.test.ts",
   "test/api/fuzz.test.ts",
+  "src/server/store/migrate-crash.test.ts",
   "src/server/import/one-api.test.ts",
   "src/server/relay/exact-calls.test.ts",
   "src/server/accounts/proxy-signs.test.ts",

@@ -17,7 +17,6 @@ import {
   UsergroupAddOutlined,
   WalletOutlined,
 } from "@ant-design/icons";
-import type { ComponentType } from "react";
 import { createBrowserRouter, type RouteObject } from "react-router";
 import { inTime } from "#console/base/chunk.ts";
 import { RouteFault } from "#console/ui/route-fault.tsx";
@@ -44,6 +43,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/dashboard",
     title: "总览",
     access: "user",
+    ofTeam: { right: "calls", title: "团队总览" },
     menu: { group: "控制台", label: "总览", icon: <DashboardOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/dashboard/page.tsx")).DashboardPage,
   },
@@ -51,6 +51,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/token",
     title: "我的令牌",
     access: "user",
+    ofTeam: { right: "token", title: "团队令牌" },
     menu: { group: "控制台", label: "令牌", icon: <KeyOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/token/list.tsx")).TokenListPage,
   },
@@ -58,11 +59,12 @@ export const consolePages: readonly PageRow[] = [
     { add: "添加新的令牌", edit: "编辑令牌" },
     {
       access: "user",
+      ofTeam: { right: "token" },
       parent: "/token",
       load: async () => (await import("./pages/token/form.tsx")).TokenFormPage,
     },
   ),
-  ...tokenLimitPages({ access: "user", parent: "/token" }, "/token/limit/:token"),
+  ...tokenLimitPages({ access: "user", parent: "/token", ofTeam: { right: "token" } }, "/token/limit/:token"),
   {
     path: "/team",
     title: "团队",
@@ -92,6 +94,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/log",
     title: "使用明细",
     access: "user",
+    ofTeam: { right: "see", title: "团队明细" },
     menu: {
       group: "控制台",
       label: "日志",
@@ -118,6 +121,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/topup",
     title: "充值额度",
     access: "user",
+    ofTeam: { right: "deposit", title: "团队充值" },
     menu: { group: "控制台", label: "充值", icon: <WalletOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/topup/topup.tsx")).TopUpPage,
   },
@@ -139,6 +143,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/statement",
     title: "月度账单",
     access: "user",
+    ofTeam: { right: "wallet", title: "团队账单" },
     menu: { group: "控制台", label: "账单", icon: <ProfileOutlined aria-hidden="true" /> },
     load: async () => (await import("./pages/statement/list.tsx")).StatementListPage,
   },
@@ -146,6 +151,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/statement/:month",
     title: "账单详情",
     access: "user",
+    ofTeam: { right: "wallet" },
     parent: "/statement",
     load: async () => (await import("./pages/statement/month.tsx")).StatementPage,
   },
@@ -153,6 +159,7 @@ export const consolePages: readonly PageRow[] = [
     path: "/invoice",
     title: "发票",
     access: "user",
+    ofTeam: { right: "invoice", title: "团队发票" },
     parent: "/statement",
     load: async () => (await import("./pages/invoice/invoices.tsx")).InvoicePage,
   },
@@ -222,14 +229,9 @@ export const consolePages: readonly PageRow[] = [
   },
 ];
 
-function routeOf({
-  path,
-  load,
-}: {
-  readonly path: string;
-  readonly load: () => Promise<ComponentType>;
-}): RouteObject {
-  return { path, lazy: async () => ({ Component: await inTime(load) }) };
+function routesOf({ path, load, ofTeam }: Pick<PageRow, "path" | "load" | "ofTeam">): RouteObject[] {
+  const lazy = async () => ({ Component: await inTime(load) });
+  return [{ path, lazy }, ...(ofTeam === undefined ? [] : [{ path: `/t/:team${path}`, lazy }])];
 }
 
 export const router = createBrowserRouter([
@@ -237,14 +239,14 @@ export const router = createBrowserRouter([
     ErrorBoundary: RouteFault,
     HydrateFallback: () => null,
     children: [
-      ...guestPages.map(routeOf),
+      ...guestPages.flatMap(routesOf),
       {
         lazy: async () => ({ Component: await inTime(loadOpenFrame) }),
-        children: consolePages.filter(({ isLight }) => isLight === true).map(routeOf),
+        children: consolePages.filter(({ isLight }) => isLight === true).flatMap(routesOf),
       },
       {
         lazy: async () => ({ Component: await inTime(loadShell) }),
-        children: consolePages.filter(({ isLight }) => isLight !== true).map(routeOf),
+        children: consolePages.filter(({ isLight }) => isLight !== true).flatMap(routesOf),
       },
     ],
   },

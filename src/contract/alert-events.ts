@@ -23,6 +23,7 @@ export const alertEvents = {
   balance_low: row({ label: "渠道余额不足", level: "warning", lasts: true }),
   budget_spent: row({ label: "限额已用 80%", level: "warning" }),
   payment_review: row({ label: "付款或退款待处理", level: "warning", isForRoot: true }),
+  payment_clock: row({ label: "系统时间与支付平台不符", level: "critical", lasts: true, isForRoot: true }),
   invoice_due: row({ label: "发票待开具或待红冲", level: "info", isForRoot: true }),
   ledger_differs: row({ label: "余额与账本不一致", level: "critical", lasts: true, isForRoot: true }),
   audit_broken: row({ label: "操作审计记录被改动", level: "critical", isForRoot: true }),

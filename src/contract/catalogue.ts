@@ -1,6 +1,7 @@
 // The public catalogue (模型广场): which models a group may call, and what they cost it in money.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { PRICE_UNITS } from "./price-unit.ts";
 import { query, rowsOf } from "./wire.ts";
 
 /** What a model is for, in the order in which a page offers them. */
@@ -19,11 +20,7 @@ export type Ability = (typeof ABILITIES)[number];
 /** Dollars as decimal text, exact to six decimals; "" = this kind has no price of its own and costs what is before it. */
 const Dollars = z.string();
 
-/** What the price of a model counts. */
-export const PRICE_UNITS = ["token", "image", "character", "minute"] as const;
-export type PriceUnit = (typeof PRICE_UNITS)[number];
-
-/** Of a million LLM tokens or characters, of one picture, or of a minute of sound. */
+/** Of a million LLM tokens or characters, of one picture or call, of a minute of sound, or of a second of video. */
 export const MoneyPrice = z.object({
   input: Dollars,
   output: Dollars,

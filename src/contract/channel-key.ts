@@ -1,6 +1,12 @@
 // The keys of channels that have several. A key goes in and never comes out: answers name it by a part of its hash (requirements C29).
 import { z } from "zod";
-import { ChannelLimits, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
+import {
+  CHANNEL_TIMES,
+  ChannelLimits,
+  ChannelTimes,
+  NO_CHANNEL_LIMITS,
+  StoredTimes,
+} from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
 import { Csv, IdParams, ListBeside, ListQuery, Nothing, query, rowsOf } from "./wire.ts";
 
@@ -8,10 +14,13 @@ import { Csv, IdParams, ListBeside, ListQuery, Nothing, query, rowsOf } from "./
 export const KEY_MODES = ["random", "round_robin", "weighted", "least_used", "first"] as const;
 export const KeyMode = z.enum(KEY_MODES);
 
+/** Keys of one channel. */
+export const MOST_KEYS = 10_000;
+
 const MOST_BYTES = 4_000_000;
 const Name = z.string().trim().max(100, "名称最多 100 个字符");
 const KeyWeight = z.int().min(0).max(1_000_000);
-const Ids = z.array(z.int().min(1)).max(10_000, "一次最多 10000 个密钥");
+const Ids = z.array(z.int().min(1)).max(MOST_KEYS, "一次最多 10000 个密钥");
 
 export const ChannelKey = z.object({
   id: z.int(),
@@ -29,11 +38,17 @@ export const ChannelKey = z.object({
   test_time: z.int(),
   /** Milliseconds; 0 = untested. */
   response_time: z.int(),
+  /** What its provider says is left, in which currency ("" = it does not say), and when it said so, seconds; 0 = it has not. */
+  balance: z.number().default(0),
+  balance_currency: z.string().default(""),
+  balance_updated_time: z.int().default(0),
   /** When a key that was disabled by itself is asked again, seconds; 0 = it is not. */
   probe_time: z.int(),
   created_time: z.int(),
   /** Beside those of the channel. */
   limits: ChannelLimits.default(NO_CHANNEL_LIMITS),
+  /** In place of the channel's. */
+  ...StoredTimes.shape,
   /** What calls with it cost, from the log, and the hour of the last one (seconds; 0 = none). */
   used_quota: z.int(),
   last_used: z.int(),
@@ -70,10 +85,14 @@ const OpenKey = z.object({
   name: z.string(),
   status: z.int(),
   weight: z.int(),
+  ...StoredTimes.shape,
 });
 
+/** The columns that a CSV of keys may have behind `key`, in any order, as the export writes them; `proxy` only goes in. */
+export const KEY_CSV_COLUMNS = ["name", "weight", "proxy", ...CHANNEL_TIMES] as const;
+
 const KeyText = z.object({
-  /** Lines, a JSON list, or CSV with the heading `key,name,weight,proxy`. */
+  /** Lines, a JSON list, or CSV whose heading is `key` and some of `KEY_CSV_COLUMNS`. */
   text: z.string().min(1, "请填写密钥").max(MOST_BYTES, "一次最多 4 MB"),
 });
 
@@ -83,7 +102,7 @@ export const channelKeyApi = {
     path: "/api/channel/:id/keys",
     level: "admin",
     permission: "channel.read",
-    summary: "多密钥渠道的密钥（不含密钥本身），按编号排列；只有一个密钥的渠道为空",
+    summary: "多密钥渠道的密钥（不含密钥本身），按编号或所选的列排列；只有一个密钥的渠道为空",
     params: IdParams,
     query: ListQuery.extend({ status: query.count, keyword: query.text }),
     data: rowsOf(ChannelKey),
@@ -95,6 +114,8 @@ export const channelKeyApi = {
       reasons: z.array(KeyReason),
       /** A test of many of them goes on. */
       testing: z.boolean(),
+      /** The balances of all of them are being asked for. */
+      asking: z.boolean().default(false),
     }),
   }),
   preview: endpoint({
@@ -137,6 +158,7 @@ export const channelKeyApi = {
       proxy: z.string().trim().max(1_000, "代理地址过长").optional(),
       /** Of each of them, beside those of the channel. */
       limits: ChannelLimits.partial().optional(),
+      ...ChannelTimes.shape,
     }),
     data: z.int(),
   }),
@@ -175,6 +197,26 @@ export const channelKeyApi = {
       "在后台测试全部（all）或已禁用（disabled）的密钥，立即返回；失效的自动禁用，被自动禁用而可用的恢复",
     params: IdParams,
     body: z.object({ scope: z.enum(["all", "disabled"]) }),
+    data: Nothing,
+  }),
+  updateBalance: endpoint({
+    method: "POST",
+    path: "/api/channel/:id/keys/balance",
+    level: "admin",
+    permission: "channel.test",
+    summary: "查询并保存一个密钥的余额，禁用的也可以；渠道的余额为已启用密钥之和",
+    params: IdParams,
+    body: z.object({ key_id: z.int().min(1) }),
+    data: Nothing,
+    beside: z.object({ balance: z.number(), currency: z.string() }),
+  }),
+  updateBalances: endpoint({
+    method: "POST",
+    path: "/api/channel/:id/keys/balance_all",
+    level: "admin",
+    permission: "channel.test",
+    summary: "在后台查询全部已启用密钥的余额，每次最多同时查询 8 个，立即返回",
+    params: IdParams,
     data: Nothing,
   }),
   export: endpoint({

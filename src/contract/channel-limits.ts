@@ -29,12 +29,30 @@ export const CHANNEL_LIMIT_LABELS: Readonly<Record<ChannelLimitName, string>> = 
   day_quota: "每日额度",
 };
 
-/** 0 = the default. Unit: ms. */
+/** 0 = the default; of a key, the channel's. Unit: ms. */
 export const CHANNEL_TIMES = ["connect_ms", "first_byte_ms", "idle_ms", "total_ms"] as const;
-export type ChannelTimeName = (typeof CHANNEL_TIMES)[number];
 
 /** Shorter ones end calls that would have succeeded; longer ones no client waits for. */
-export const ChannelTime = z
-  .int()
+const ChannelTime = z
+  .int("时限须为整数毫秒")
   .max(3_600_000, "时限最长 1 小时")
   .refine((ms) => ms === 0 || ms >= 100, "时限至少 100 毫秒，0 表示默认值");
+
+/** As a change names them; the others stay. */
+export const ChannelTimes = z.object({
+  connect_ms: ChannelTime.optional(),
+  first_byte_ms: ChannelTime.optional(),
+  idle_ms: ChannelTime.optional(),
+  total_ms: ChannelTime.optional(),
+});
+
+/** As answers tell them. */
+export const StoredTimes = z.object({
+  connect_ms: z.int().default(0),
+  first_byte_ms: z.int().default(0),
+  idle_ms: z.int().default(0),
+  total_ms: z.int().default(0),
+});
+export type StoredTimes = z.output<typeof StoredTimes>;
+
+export const NO_TIMES: StoredTimes = { connect_ms: 0, first_byte_ms: 0, idle_ms: 0, total_ms: 0 };

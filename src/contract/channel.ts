@@ -1,11 +1,11 @@
 // Upstream channels (渠道). The key is write-only: "" in every answer (requirements W3.6, K04).
 import { z } from "zod";
 import { KeyMode } from "./channel-key.ts";
-import { ChannelLimits, ChannelTime, NO_CHANNEL_LIMITS } from "./channel-limits.ts";
+import { ChannelLimits, ChannelTimes, NO_CHANNEL_LIMITS, StoredTimes } from "./channel-limits.ts";
 import { CostRatio, CostSheetText } from "./cost-sheet.ts";
 import { endpoint } from "./endpoint.ts";
 import { ModelObject } from "./model-object.ts";
-import { REWRITE_FORMATS, Rewrite } from "./rewrite.ts";
+import { PREVIEW_FORMATS, Rewrite } from "./rewrite.ts";
 import {
   Csv,
   IdParams,
@@ -90,11 +90,7 @@ export const Channel = z.object({
   has_keys: z.boolean().default(false),
   key_mode: KeyMode.default("random").catch("random"),
   limits: ChannelLimits.default(NO_CHANNEL_LIMITS),
-  /** Milliseconds; 0 = the default. */
-  connect_ms: z.int().default(0),
-  first_byte_ms: z.int().default(0),
-  idle_ms: z.int().default(0),
-  total_ms: z.int().default(0),
+  ...StoredTimes.shape,
   /** What it costs, as a multiple of the prices of its models. */
   cost_ratio: z.number().default(1),
   /** JSON of its own prices, see cost-sheet.ts; "" = none. */
@@ -125,10 +121,7 @@ export const ChannelDraft = z.object({
   reuse: Reuse.optional(),
   key_mode: KeyMode.optional(),
   limits: ChannelLimits.partial().optional(),
-  connect_ms: ChannelTime.optional(),
-  first_byte_ms: ChannelTime.optional(),
-  idle_ms: ChannelTime.optional(),
-  total_ms: ChannelTime.optional(),
+  ...ChannelTimes.shape,
   cost_ratio: CostRatio.optional(),
   cost_sheet: CostSheetText.optional(),
   status: z.int().min(1).max(2).optional(),
@@ -152,6 +145,8 @@ export const ModelSource = z.object({
   other: z.string().trim().max(1_000).nullish(),
   /** As in a draft; with `id` the stored credentials of the same address are used. */
   proxy: ProxyAddress.nullish(),
+  /** What is written of its config so far; a stored channel has its own. */
+  rewrite: Rewrite.nullish(),
 });
 
 /** A request to be shown as a channel would send it. */
@@ -159,7 +154,8 @@ const RewritePreviewDraft = ModelSource.extend({
   model_mapping: ModelMapping.nullish(),
   /** As a config holds them; they need not be stored yet. */
   rewrite: Rewrite,
-  format: z.enum(REWRITE_FORMATS),
+  /** Of `realtime` the body is a message of the client, such as `session.update`; `models` has none. */
+  format: z.enum(PREVIEW_FORMATS),
   /** What a client sends: JSON. */
   body: z.string().max(200_000, "示例请求过长"),
   /** The client's headers. */
@@ -167,6 +163,12 @@ const RewritePreviewDraft = ModelSource.extend({
 });
 
 export const RewritePreview = z.object({
+  /**
+   * How far rules reach: into a `request` with all they do; into the `opening` of a conversation with headers and refusals, and of its
+   * messages into settings of the session with what names a place there (`/session/…`); into a call of `control` with headers alone.
+   */
+  reach: z.enum(["request", "opening", "control"]),
+  method: z.enum(["GET", "POST"]),
   url: z.string(),
   headers: z.array(z.object({ name: z.string(), value: z.string() })),
   /** What would be sent without rules, and with them; "" = it is no JSON. */

@@ -32,6 +32,8 @@ interface EndpointForm {
   readonly stepUp?: "guarded" | "always";
   /** The call acts in the team of its path: what its caller must be allowed to do there (see team-words.ts). */
   readonly right?: TeamRight;
+  /** The one write of a session that looks at another user's console: it goes back to its own. */
+  readonly endsView?: true;
   /** Part of adding a second factor: open to accounts that have to, and without proof in a session that a recovery code began. */
   readonly enrols?: true;
   /** The body carries a secret that no other site knows: a page of another host may send it, where the browser does not say that it is foreign. */
@@ -41,6 +43,8 @@ interface EndpointForm {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The most that a body may have, where that is not what others may; absent = as others. Unit: bytes. */
+  readonly bodyBytes?: number;
   /** The status of a body that is no JSON; elsewhere it is reported like other faults, with 200 (requirements W1.2). */
   readonly undecodable?: 400;
   readonly data: z.ZodType;

@@ -27,6 +27,7 @@ import { paymentApi } from "./payment.ts";
 import { paymentAdminApi } from "./payment-admin.ts";
 import { payoutApi } from "./payout.ts";
 import { planApi } from "./plan.ts";
+import { priceDraftApi } from "./price-draft.ts";
 import { priceListApi } from "./price-list.ts";
 import { receiptApi } from "./receipt.ts";
 import { redemptionApi } from "./redemption.ts";
@@ -43,6 +44,7 @@ import { usageApi } from "./usage.ts";
 import { userApi } from "./user.ts";
 import { userAdminApi } from "./user-admin.ts";
 import { userTokenApi } from "./user-token.ts";
+import { viewApi } from "./view-as.ts";
 
 export const api = {
   status: statusApi,
@@ -64,6 +66,7 @@ export const api = {
   serviceAccount: serviceAccountApi,
   token: tokenApi,
   userToken: userTokenApi,
+  view: viewApi,
   team: teamApi,
   teamAdmin: teamAdminApi,
   keySearch: keySearchApi,
@@ -86,6 +89,7 @@ export const api = {
   statement: statementApi,
   usage: usageApi,
   option: optionApi,
+  priceDraft: priceDraftApi,
   priceList: priceListApi,
   modelPrice: modelPriceApi,
   margin: marginApi,

@@ -119,6 +119,8 @@ export const InvoiceDesk = z.object({
 export type InvoiceDesk = z.output<typeof InvoiceDesk>;
 
 export const InvoiceWish = z.object({
+  /** 0 = of one's own payments. */
+  team_id: z.int().min(0).default(0),
   currency: z.enum(CURRENCIES),
   amount: Amount,
   profile: InvoiceProfile.superRefine((profile, context) => {
@@ -143,14 +145,16 @@ export const invoiceApi = {
     method: "GET",
     path: "/api/invoice/",
     level: "user",
-    summary: "我的发票：各币种可开金额（实付 − 退款 − 已申请与已开）、开票信息与最近的申请",
+    summary:
+      "我的发票：各币种可开金额（实付 − 退款 − 已申请与已开）、开票信息与最近的申请；带 team_id 时为该团队的",
+    query: z.object({ team_id: query.count }),
     data: InvoiceDesk,
   }),
   ask: endpoint({
     method: "POST",
     path: "/api/invoice/",
     level: "user",
-    summary: "申请开票，金额不超过可开金额；开票信息随申请保存",
+    summary: "申请开票，金额不超过可开金额；开票信息随申请保存。team_id 为团队时开的是团队付款的发票",
     body: InvoiceWish,
     data: Invoice,
   }),

@@ -9,7 +9,7 @@ import {
   LIMIT_WINDOWS,
   OWNED_SUBJECTS,
 } from "./limit-words.ts";
-import { IdParams, Nothing, Quota, query, rowsOf } from "./wire.ts";
+import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf } from "./wire.ts";
 
 /** Half of what counts exactly: an amount and its boost together still do. */
 const MOST = 4_000_000_000_000_000;
@@ -76,6 +76,10 @@ export const LimitBoost = z.object({
 });
 export type LimitBoost = z.output<typeof LimitBoost>;
 
+/** The same for one of the limits of a token, a member, a project or a team. */
+export const OwnedBoost = LimitBoost.extend({ limit_id: z.int().min(1) });
+export type OwnedBoost = z.output<typeof OwnedBoost>;
+
 export const Limit = z.object({
   id: z.int(),
   ...shape,
@@ -88,7 +92,10 @@ export const Limit = z.object({
   /** Seconds; 0 = not raised. */
   boost_until: z.int(),
   boost_reason: z.string(),
-  /** Of limits by window: used by now, what running calls have set aside included; null = each member has a count of his own. */
+  /**
+   * Of limits by window: used by now, what running calls have set aside included; null = each member has a count of his own, or it is not
+   * told: to a user what a group, or everybody, uses, to a member of a team what others there do where his role does not see it.
+   */
   used: Quota.nullable().default(null),
   /** Of `used`: what running calls have set aside. */
   reserved: Quota.default(0),
@@ -101,7 +108,7 @@ export const Limit = z.object({
 });
 export type Limit = z.output<typeof Limit>;
 
-const LimitQuery = z.object({ subject: query.text, subject_id: query.text });
+const LimitQuery = ListQuery.omit({ order: true, desc: true });
 
 export const limitApi = {
   list: endpoint({
@@ -109,16 +116,19 @@ export const limitApi = {
     path: "/api/limit/",
     level: "admin",
     permission: "limit.read",
-    summary: "用户、分组与模型的限额；subject=user 且 subject_id 时只列该用户的",
-    query: LimitQuery,
+    summary: "用户、分组与模型的限额，分页；subject=user 且 subject_id 时只列该用户的，id 时只列该条",
+    query: LimitQuery.extend({ subject: query.text, subject_id: query.text, id: query.count }),
     data: rowsOf(Limit),
+    beside: ListBeside,
   }),
   self: endpoint({
     method: "GET",
     path: "/api/limit/self",
     level: "user",
-    summary: "对我生效的限额，含已用量与重置时间",
+    summary: "对我生效的限额，含已用量与重置时间，分页；分组与全站的已用量不显示",
+    query: LimitQuery,
     data: rowsOf(Limit),
+    beside: ListBeside,
   }),
   create: endpoint({
     method: "POST",
@@ -172,6 +182,15 @@ export const limitApi = {
     summary: "设置我的一个令牌的全部限额；带 id 的保留并继续计数，未列出的删除",
     params: IdParams,
     body: TokenLimits,
+    data: rowsOf(Limit),
+  }),
+  boostOfToken: endpoint({
+    method: "PUT",
+    path: "/api/token/:id/limit/boost",
+    level: "user",
+    summary: "临时提高我的一个令牌的一条限额，到期自动恢复；amount 为 0 时立即结束",
+    params: IdParams,
+    body: OwnedBoost,
     data: rowsOf(Limit),
   }),
 };

@@ -48,6 +48,9 @@ export const LogEntry = z.object({
   /** What it cost the operator and what was paid for it, in billionths of a dollar; -1 = not known, or not for this reader. */
   cost: z.int().default(-1),
   revenue: z.int().default(-1),
+  /** Its share of what payment platforms kept and of commission, in the same unit. */
+  fees: z.int().default(0),
+  commission: z.int().default(0),
   /** The project of a team that the call is of; 0 and "" = none. */
   project_id: z.int().default(0),
   project_name: z.string().default(""),
@@ -60,6 +63,8 @@ export type LogEntry = z.output<typeof LogEntry>;
 export const SelfLogFilter = z.object({
   type: query.count,
   token_name: query.text,
+  /** A tag of tokens: the entries of all that have it now, by the names they have now. */
+  tag: query.text,
   model_name: query.text,
   start_timestamp: query.count,
   end_timestamp: query.count,

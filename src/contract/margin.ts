@@ -10,9 +10,14 @@ export type MarginBy = (typeof MARGIN_BY)[number];
 
 const sums = {
   requests: z.int(),
-  /** Of the calls whose cost is known: what users paid for them, what they cost, and the difference. */
+  /**
+   * Of the calls whose cost is known: what their quota was bought for, what they cost, their share of what payment platforms kept (less what
+   * payers paid as fee; below 0 = payers paid more) and of commission, and what is left (requirements X13).
+   */
   revenue: z.int(),
   cost: z.int(),
+  fees: z.int(),
+  commission: z.int(),
   margin: z.int(),
   /** What users paid for the others. */
   uncosted: z.int(),
@@ -40,22 +45,13 @@ export const MARGIN_ORDERS = [
   "requests",
   "revenue",
   "cost",
+  "fees",
+  "commission",
   "margin",
   "uncosted",
   "cached_tokens",
   "saved",
 ] as const;
-
-/** What is left of the margin of all calls of a span (requirements X13). */
-export const MarginNet = z.object({
-  /** What payment platforms kept, less what users paid as fee; below 0 = users paid more. */
-  fees: z.int(),
-  commission: z.int(),
-  /** Calls that plans paid count at their face above; what plans bring for them is so much more or, below 0, less. */
-  plans: z.int(),
-  margin: z.int(),
-});
-export type MarginNet = z.output<typeof MarginNet>;
 
 export const marginApi = {
   list: endpoint({
@@ -64,9 +60,9 @@ export const marginApi = {
     level: "admin",
     permission: "money.read",
     summary:
-      "毛利与缓存：按 by（model、channel、group、user、token、day）汇总的收入、成本、毛利与缓存节省；net 为全部调用再计入套餐、支付手续费与返现后的毛利。单位十亿分之一美元",
+      "毛利与缓存：按 by（model、channel、group、user、token、day）汇总的收入、成本、支付手续费、返现、毛利与缓存节省，sums 为各行之和：收入按用户付款、兑换码售价与套餐周期的实价在结算时记下，赠送的额度为 0，来历不明的（如导入的余额）按平均实收；毛利 = 收入 − 成本 − 手续费 − 返现。单位十亿分之一美元",
     query: ListQuery.extend({ ...UsageQuery.shape, by: query.text, keyword: query.text }),
     data: rowsOf(MarginRow),
-    beside: ListBeside.extend({ sums: MarginSums, net: MarginNet }),
+    beside: ListBeside.extend({ sums: MarginSums }),
   }),
 };

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { ABILITIES, ModelMoney } from "./catalogue.ts";
 import { endpoint } from "./endpoint.ts";
+import { PRICE_UNITS } from "./price-unit.ts";
 import { ListBeside, ListQuery, query, rowsOf } from "./wire.ts";
 
 /** Where a price comes from. */
@@ -22,7 +23,7 @@ export const PRICE_SOURCES = [
 export type PriceSource = (typeof PRICE_SOURCES)[number];
 
 /** What a list of models is narrowed to; "" = all. */
-export const PRICE_VIEWS = ["", "served", "unpriced", "changed", "ending"] as const;
+export const PRICE_VIEWS = ["", "served", "unpriced", "changed", "ending", "unlisted"] as const;
 export type PriceView = (typeof PRICE_VIEWS)[number];
 
 /** A ratio as tables keep those that were typed in money: twelve decimals at most. "" = no row: the rule for the name holds. */
@@ -62,6 +63,12 @@ export const ModelPriceRow = z.object({
   price_of: z.string(),
   /** The version that wrote it; 0 = none. */
   version: z.int(),
+  /** What its price counts. */
+  unit: z.enum(PRICE_UNITS),
+  /** The operator says so. */
+  is_unit_own: z.boolean(),
+  /** Sources of price lists that named it, and do so no more. */
+  unlisted: z.array(z.string()),
   /** Dollars; null = it has no price. */
   money: ModelMoney.nullable().default(null),
   /** What the tables hold for its own name, built-in rows included. */
@@ -92,6 +99,8 @@ export const ModelPriceChange = z.object({
     .string()
     .regex(/^(\d{4}-\d{2}-\d{2})?$/, "日期须形如 2026-12-31")
     .default(""),
+  /** What the price counts; absent = as it is, and as it is built in where `ratios` is null. */
+  unit: z.enum(PRICE_UNITS).optional(),
   /** null = as it is built in, or none. */
   ratios: PriceRatios.nullable(),
   /** Those that do not follow the price of the model. */
@@ -105,7 +114,8 @@ export const modelPriceApi = {
     path: "/api/price/model",
     level: "admin",
     permission: "price.read",
-    summary: "模型与价格：每个模型的价格、来源、渠道与停用日期；view 可为 served、unpriced、changed、ending",
+    summary:
+      "模型与价格：每个模型的价格、来源、渠道与停用日期；view 可为 served、unpriced、changed、ending、unlisted",
     query: ListQuery.extend({ keyword: query.text, maker: query.text, view: query.text }),
     data: rowsOf(ModelPriceRow),
     beside: ListBeside.extend({ unpriced: z.int(), makers: z.array(z.string()) }),
@@ -125,7 +135,7 @@ export const modelPriceApi = {
     level: "admin",
     permission: "option.write",
     stepUp: "guarded",
-    summary: "修改一个模型的价格（作为一个价格版本）与停用日期；ratios 为 null 表示恢复内置价格",
+    summary: "修改一个模型的价格与计费方式（作为一个价格版本）与停用日期；ratios 为 null 表示恢复内置价格",
     body: ModelPriceChange,
     data: ModelPriceRow,
   }),

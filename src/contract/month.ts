@@ -17,6 +17,11 @@ export function dayOf(atSec: number): string {
   return new Date((atSec + OFFSET_SEC) * 1000).toISOString().slice(0, 10);
 }
 
+/** A moment as the calendar of statements has it, `2026-11-01 01:00:00`. Unit: seconds. */
+export function beijingTime(atSec: number): string {
+  return new Date((atSec + OFFSET_SEC) * 1000).toISOString().slice(0, 19).replace("T", " ");
+}
+
 /** When a month begins, seconds. */
 export function monthStart(month: string): number {
   return Date.parse(`${month}-01T00:00:00Z`) / 1000 - OFFSET_SEC;

@@ -35,6 +35,12 @@ export const percent = number(
   (value) => Number.isInteger(value) && value >= 0 && value <= 100,
 );
 
+/** Whole yuan, as much as a text of the partner plan may hold. */
+export const wholeYuan = number(
+  "须为 0 到 999,999,999 的整数",
+  (value) => Number.isInteger(value) && value >= 0 && value <= 999_999_999,
+);
+
 export const graceDays = number(
   "须为 0 到 365 的整数",
   (value) => Number.isInteger(value) && value >= 0 && value <= 365,

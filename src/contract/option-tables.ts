@@ -1,7 +1,8 @@
 // Options whose text is a JSON table: ratios by name, and the groups that users may choose.
 import { z } from "zod";
 import { GroupName } from "./group.ts";
-import { CHANNEL_STRATEGIES, type ChannelStrategy, isStrategy } from "./strategy.ts";
+import { PRICE_UNITS } from "./price-unit.ts";
+import { CHANNEL_STRATEGIES, isStrategy } from "./strategy.ts";
 import { repeatedName } from "./wire.ts";
 
 function readTable(value: string): object | undefined {
@@ -19,46 +20,55 @@ function isRatio(value: unknown): boolean {
 
 /** Why a text is no table of ratios; undefined = it is one. */
 function ratiosFault(label: string, value: string): string | undefined {
-  const table = readTable(value);
-  if (table === undefined) return `${label}不是合法的 JSON 字符串`;
-  const wrong = Object.entries(table).find(([, ratio]) => !isRatio(ratio));
-  if (wrong) return `${label}里“${wrong[0]}”的值须为不小于 0 的数字`;
-  const repeated = repeatedName(value);
-  return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
+  return tableFault(label, value, (name, ratio) =>
+    isRatio(ratio) ? undefined : `${label}里“${name}”的值须为不小于 0 的数字`,
+  );
+}
+
+/** JSON text of a table. `faultOf` = why a text is none; undefined = it is one. */
+function tableText<Entry extends string | number>(
+  faultOf: (text: string) => string | undefined,
+  entry: z.ZodType<Entry, Entry>,
+) {
+  const check: z.core.CheckFn<string> = ({ value, issues }) => {
+    const message = faultOf(value);
+    if (message !== undefined) issues.push({ code: "custom", input: value, message });
+  };
+  return z.codec(z.string().check(check), z.record(z.string(), entry), {
+    // Just found to be a table of such entries.
+    decode: (value) => (readTable(value) ?? {}) as Record<string, Entry>,
+    encode: (table) => JSON.stringify(table, null, 2),
+  });
 }
 
 /** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (requirements W6.3). */
 export function ratios(label: string) {
-  const check: z.core.CheckFn<string> = ({ value, issues }) => {
-    const message = ratiosFault(label, value);
-    if (message !== undefined) issues.push({ code: "custom", input: value, message });
-  };
-  return z.codec(z.string().check(check), z.record(z.string(), z.number()), {
-    // Just found to be a table of numbers.
-    decode: (value) => (readTable(value) ?? {}) as Record<string, number>,
-    encode: (table) => JSON.stringify(table, null, 2),
-  });
+  return tableText((text) => ratiosFault(label, text), z.number());
 }
 export const groupRatios = ratios("分组倍率").refine(
   (table) => "default" in table,
   "分组倍率必须包含 default 分组",
 );
 
-/** Why a text is no table by group; undefined = it is one. `faultOf` = why a value does not fit. */
-function groupsFault(
-  label: string,
-  value: string,
-  faultOf: (name: string, value: unknown) => string | undefined,
-): string | undefined {
+type EntryFault = (name: string, value: unknown) => string | undefined;
+
+/** Why a text is no table; undefined = it is one. `faultOf` = why a value does not fit. */
+function tableFault(label: string, value: string, faultOf: EntryFault): string | undefined {
   const table = readTable(value);
   if (table === undefined) return `${label}不是合法的 JSON 字符串`;
   for (const [name, entry] of Object.entries(table)) {
-    if (!GroupName.safeParse(name).success) return `${label}里“${name}”不是可用的分组名`;
     const fault = faultOf(name, entry);
     if (fault !== undefined) return fault;
   }
   const repeated = repeatedName(value);
   return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
+}
+
+/** The same of a table by group. */
+function groupsFault(label: string, value: string, faultOf: EntryFault): string | undefined {
+  return tableFault(label, value, (name, entry) =>
+    GroupName.safeParse(name).success ? faultOf(name, entry) : `${label}里“${name}”不是可用的分组名`,
+  );
 }
 
 function textsFault(value: string): string | undefined {
@@ -77,17 +87,8 @@ function strategiesFault(value: string): string | undefined {
   );
 }
 
-const checkTexts: z.core.CheckFn<string> = ({ value, issues }) => {
-  const message = textsFault(value);
-  if (message !== undefined) issues.push({ code: "custom", input: value, message });
-};
-
 /** JSON text of group → what users are told of it. */
-export const groupTexts = z.codec(z.string().check(checkTexts), z.record(z.string(), z.string()), {
-  // Just found to be a table of texts.
-  decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
-  encode: (table) => JSON.stringify(table, null, 2),
-});
+export const groupTexts = tableText(textsFault, z.string());
 
 const DAY = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 
@@ -100,38 +101,56 @@ function isDay(value: unknown): boolean {
 
 /** Why a text is no table of days by model; undefined = it is one. */
 function daysFault(value: string): string | undefined {
-  const table = readTable(value);
-  if (table === undefined) return "模型停用日期不是合法的 JSON 字符串";
-  const wrong = Object.entries(table).find(([, day]) => !isDay(day));
-  if (wrong) return `模型停用日期里“${wrong[0]}”的日期须形如 2026-12-31`;
-  const repeated = repeatedName(value);
-  return repeated === undefined ? undefined : `模型停用日期里“${repeated}”出现了不止一次`;
+  return tableFault("模型停用日期", value, (name, day) =>
+    isDay(day) ? undefined : `模型停用日期里“${name}”的日期须形如 2026-12-31`,
+  );
 }
 
-const checkDays: z.core.CheckFn<string> = ({ value, issues }) => {
-  const message = daysFault(value);
-  if (message !== undefined) issues.push({ code: "custom", input: value, message });
-};
-
 /** JSON text of model → the last day it is served. */
-export const modelDays = z.codec(z.string().check(checkDays), z.record(z.string(), z.string()), {
-  // Just found to be a table of days.
-  decode: (value) => (readTable(value) ?? {}) as Record<string, string>,
-  encode: (table) => JSON.stringify(table, null, 2),
-});
+export const modelDays = tableText(daysFault, z.string());
 
-const checkStrategies: z.core.CheckFn<string> = ({ value, issues }) => {
-  const message = strategiesFault(value);
-  if (message !== undefined) issues.push({ code: "custom", input: value, message });
-};
+/** Why a text is no table of units by model; undefined = it is one. */
+function unitsFault(value: string): string | undefined {
+  return tableFault("模型计费方式", value, (name, unit) =>
+    PRICE_UNITS.some((one) => one === unit)
+      ? undefined
+      : `模型计费方式里“${name}”的值须为 ${PRICE_UNITS.join("、")} 之一`,
+  );
+}
+
+/** JSON text of model → what its price counts. */
+export const modelUnits = tableText(unitsFault, z.enum(PRICE_UNITS));
+
+/** Why a text is no table of names; undefined = it is one. */
+function namesFault(value: string): string | undefined {
+  return tableFault("价目表中的模型名称", value, (model, name) =>
+    typeof name === "string" && name.trim() !== "" && name.length <= 200
+      ? undefined
+      : `价目表中的模型名称里“${model}”的值须为 1 到 200 个字符的名称`,
+  );
+}
+
+/** JSON text of model → its name in price lists. */
+export const priceNames = tableText(namesFault, z.string());
+
+const MOST_SOURCES = 10;
+
+/** Why a text is no table of sources; undefined = it is one. */
+function sourcesFault(value: string): string | undefined {
+  return tableFault("价目表的先后", value, (pattern, text) => {
+    const sources = typeof text === "string" ? text.split(",").map((one) => one.trim()) : [];
+    const isList =
+      pattern.trim() !== "" &&
+      sources.length > 0 &&
+      sources.length <= MOST_SOURCES &&
+      new Set(sources).size === sources.length &&
+      sources.every((source) => /^https?:\/\/\S{1,200}$/.test(source));
+    return isList ? undefined : `价目表的先后里“${pattern}”的值须为 1 到 ${MOST_SOURCES} 个地址，用逗号分隔`;
+  });
+}
+
+/** JSON text of a pattern of models → addresses of price lists, the first before the next. */
+export const priceSources = tableText(sourcesFault, z.string());
 
 /** JSON text of group → how calls of it are shared among channels. */
-export const groupStrategies = z.codec(
-  z.string().check(checkStrategies),
-  z.record(z.string(), z.enum(CHANNEL_STRATEGIES)),
-  {
-    // Just found to be a table of strategies.
-    decode: (value) => (readTable(value) ?? {}) as Record<string, ChannelStrategy>,
-    encode: (table) => JSON.stringify(table, null, 2),
-  },
-);
+export const groupStrategies = tableText(strategiesFault, z.enum(CHANNEL_STRATEGIES));

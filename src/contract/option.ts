@@ -19,8 +19,19 @@ import {
   timeZone,
   url,
   whole,
+  wholeYuan,
 } from "./option-kinds.ts";
-import { groupRatios, groupStrategies, groupTexts, modelDays, ratios } from "./option-tables.ts";
+import {
+  groupRatios,
+  groupStrategies,
+  groupTexts,
+  modelDays,
+  modelUnits,
+  priceNames,
+  priceSources,
+  ratios,
+} from "./option-tables.ts";
+import { COMMISSION_BASES } from "./partner-terms.ts";
 import { routeRules } from "./route-rule.ts";
 import { CHANNEL_STRATEGIES } from "./strategy.ts";
 import { DEFAULT_PLANS, TopUpPlans } from "./topup-plans.ts";
@@ -168,6 +179,25 @@ export const optionTable = {
   CatalogueForGuestsEnabled: row({ ...on, tab: "operation", label: "未登录也可查看模型广场" }),
   ModelEndingLettersEnabled: row({ ...off, tab: "operation", label: "模型停用前通知使用过的用户" }),
   ModelLastDays: row({ schema: modelDays, fallback: "{}", tab: "operation", label: "模型停用日期" }),
+  ModelUnits: row({ schema: modelUnits, fallback: "{}", tab: "operation", label: "模型计费方式" }),
+  PriceNames: row({ schema: priceNames, fallback: "{}", tab: "operation", label: "价目表中的模型名称" }),
+  PriceSources: row({
+    schema: priceSources,
+    fallback: "{}",
+    tab: "operation",
+    label: "价目表的先后",
+    root: true,
+  }),
+  PriceAutoPublishEnabled: row({
+    ...off,
+    tab: "operation",
+    label: "自动发布没有疑问的价格",
+    root: true,
+  }),
+  PriceRisePercent: row({ ...zero, fallback: "20", label: "价格涨幅超过多少须确认（%）" }),
+  PriceFallPercent: row({ ...share, fallback: "50", label: "价格降幅超过多少须确认（%）" }),
+  PriceChangedPercent: row({ ...share, fallback: "30", label: "多少模型变价须整体确认（%）" }),
+  PriceShrinkPercent: row({ ...share, fallback: "10", label: "价目表缩减多少须整体确认（%）" }),
   FallbackModelRatio: row({
     schema: maybeAmount,
     fallback: "",
@@ -180,11 +210,25 @@ export const optionTable = {
     tab: "operation",
     label: "余额用完后仍可使用免费模型",
   }),
+  RefuseInDebtEnabled: row({ ...off, tab: "operation", label: "有欠额时暂停付费调用" }),
+  ManualOrderLimitYuan: row({ ...zero, label: "补单须另一位超级管理员批准的金额（元）", root: true }),
   TopUpLink: row({ ...noLink, tab: "operation", label: "充值链接" }),
   TopUpPlans: row({ schema: TopUpPlans, fallback: DEFAULT_PLANS, tab: "operation", label: "充值套餐" }),
+  GiftPercent: row({ ...share, fallback: "5", label: "礼品码赠送的比例（%）" }),
+  RedeemCommissionPercent: row({ ...share, fallback: "5", label: "兑换码的返现比例（%）" }),
   PayCommissionPercent: row({ ...share, fallback: "5", label: "在线充值的返现比例（%）" }),
+  PayCommissionBase: row({
+    schema: z.enum(COMMISSION_BASES, `须为 ${COMMISSION_BASES.join("、")} 之一`),
+    fallback: "quota",
+    tab: "operation",
+    label: "在线充值返现的计算方式",
+  }),
   PlanCommissionPercent: row({ ...share, label: "购买套餐的返现比例（%）" }),
+  CommissionFirstOrders: row({ ...zero, label: "每位被邀请用户前几笔有返现（0 为全部）" }),
+  CommissionFirstDays: row({ ...zero, label: "被邀请用户注册后几天内有返现（0 为一直）" }),
+  CommissionMonthYuan: row({ ...zero, schema: wholeYuan, label: "每位邀请人每月的返现上限（元，0 为不限）" }),
   CommissionHoldDays: row({ ...zero, schema: graceDays, fallback: "7", label: "返现冻结天数" }),
+  LeastWithdrawalYuan: row({ ...zero, schema: wholeYuan, fallback: "100", label: "最低提现金额（元）" }),
   PlanGraceDays: row({ ...zero, schema: lendingDays, label: "套餐到期后的宽限天数" }),
   ChatLink: row({ ...noLink, tab: "operation", label: "聊天页面链接" }),
   PricingLink: row({ ...noLink, tab: "operation", label: "价格页面链接" }),
@@ -233,6 +277,8 @@ export const optionTable = {
   ChannelProbeMinutes: row({ ...zero, fallback: "10", label: "自动禁用的渠道首次重试的分钟数" }),
   ChannelProbeMaxHours: row({ ...zero, fallback: "24", label: "自动禁用的渠道重试的最长间隔（小时）" }),
   ChannelProbesPerRound: row({ ...zero, fallback: "5", label: "每分钟最多重试的渠道数" }),
+  ChannelKeyProbeMinutes: row({ ...zero, fallback: "10", label: "自动禁用的密钥首次重试的分钟数" }),
+  ChannelKeyProbeMaxHours: row({ ...zero, fallback: "24", label: "自动禁用的密钥重试的最长间隔（小时）" }),
   UpstreamModelsHours: row({ ...zero, fallback: "24", label: "比较上游模型列表的间隔（小时）" }),
   ChannelKeyExportEnabled: row({ ...off, tab: "operation", label: "允许超级管理员导出渠道密钥" }),
   LogConsumeEnabled: row({ ...on, tab: "operation", label: "启用额度消费日志记录" }),

@@ -15,12 +15,18 @@ export const PAYMENT_DOUBTS: Readonly<Record<string, string>> = {
   user_gone: "用户已注销",
   too_large: "到账后额度会超出上限",
   plan_gone: "要升级的套餐已经结束或已升级",
+  plan_limit: "该套餐已达到每人购买次数的上限",
   renewal_over: "自动续费结束之后才付的款",
   paid_twice: "同一订单付款两次",
   trade_used: "同一笔付款对应两个订单",
   unknown_order: "找不到对应的订单",
   wrong_merchant: "通知属于另一个商户",
   not_listed: "支付平台的账单里没有这笔付款",
+  return_early: "付款到账之前就有退款或拒付",
+  other_payment: "退的是该订单的另一笔付款",
+  dispute_won: "拒付已撤销，付款尚未入账",
+  return_unsure: "支付平台那边有退款，但没有说清金额，请到平台核实",
+  awaits_second: "补单等待另一位超级管理员批准",
   not_confirmed: "支付平台的账单里有这笔付款，但查询结果与它不符",
 };
 
@@ -72,11 +78,25 @@ export const Instance = z.object({
   /** Without the secrets. */
   fields: z.record(z.string(), z.string()),
   secrets_set: z.array(z.string()),
+  /** "" = the server has no address: providers could not reach it, and no user can order (`ServerAddress`). */
   notify_url: z.string(),
   /** Answers in a row that said nothing. */
   unclear: z.int(),
+  /** Notices that did not verify and were refused, and when the last came; 0 = none did. */
+  refused_notices: z.int().default(0),
+  refused_at: z.int().default(0),
+  /** Says by how much the system clock is away from the provider's, while it is more than five minutes; "" = it is right, or not known. */
+  clock_fault: z.string().default(""),
 });
 export type Instance = z.output<typeof Instance>;
+
+/** What a test of an account found; `incomplete` = it lacks a key, so that the provider was not asked; `refused` = the provider does not take it. */
+export const InstanceProbe = z.object({
+  verdict: z.enum(["accepted", "refused", "unclear", "incomplete"]),
+  /** A word for what went wrong; "" = nothing. */
+  problem: z.string(),
+});
+export type InstanceProbe = z.output<typeof InstanceProbe>;
 
 export const AdminOrder = Order.extend({
   user_id: z.int(),
@@ -96,6 +116,10 @@ export const PaymentEvent = z.object({
   kind: z.string(),
   verdict: z.string(),
   is_open: z.boolean(),
+  /** A payment without an order, that can be credited to a user. */
+  is_orphan: z.boolean(),
+  /** Who vouched for a payment (补单) that waits for another super administrator; 0 = nothing of the kind waits. */
+  asked_by: z.int(),
   /** JSON text. */
   facts: z.string(),
   created_at: z.int(),
@@ -143,6 +167,16 @@ export const paymentAdminApi = {
     params: IdParams,
     body: InstanceDraft,
     data: Instance,
+  }),
+  probeInstance: endpoint({
+    method: "POST",
+    path: "/api/payment/instance/:id/probe",
+    level: "root",
+    permission: "money.write",
+    summary: "测试支付渠道：向平台查询一个不存在的订单，看地址与密钥是否可用",
+    params: IdParams,
+    body: z.object({}).nullish(),
+    data: InstanceProbe,
   }),
   list: endpoint({
     method: "GET",
@@ -198,6 +232,17 @@ export const paymentAdminApi = {
     body: z.object({ reason: Reason }),
     data: Nothing,
   }),
+  creditEvent: endpoint({
+    method: "POST",
+    path: "/api/payment/event/:id/credit",
+    level: "admin",
+    permission: "money.adjust",
+    stepUp: "guarded",
+    summary: "把一笔找不到订单的付款入账给一个用户：按充值套餐换算额度，只入账一次",
+    params: IdParams,
+    body: z.object({ user_id: z.int().min(1, "请输入用户 ID"), reason: Reason }),
+    data: AdminOrder,
+  }),
   ask: endpoint({
     method: "POST",
     path: "/api/payment/manage/:no/ask",
@@ -225,7 +270,7 @@ export const paymentAdminApi = {
     level: "root",
     permission: "money.adjust",
     stepUp: "guarded",
-    summary: "人工补单：凭平台交易号、实收金额与原因入账",
+    summary: "人工补单：凭平台交易号、实收金额与原因入账；超过限额的等待另一位超级管理员批准",
     params: OrderParams,
     body: z.object({
       trade_no: z
@@ -235,6 +280,17 @@ export const paymentAdminApi = {
       amount: Money,
       reason: Reason,
     }),
+    data: AdminOrder,
+  }),
+  judgeManual: endpoint({
+    method: "POST",
+    path: "/api/payment/event/:id/judge",
+    level: "root",
+    permission: "money.adjust",
+    stepUp: "guarded",
+    summary: "批准或拒绝另一位超级管理员的补单；批准即入账",
+    params: IdParams,
+    body: z.object({ is_approved: z.boolean(), reason: Reason }),
     data: AdminOrder,
   }),
   refund: endpoint({

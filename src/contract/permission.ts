@@ -17,6 +17,7 @@ export const PERMISSIONS = {
   "user.role.write": "修改角色与权限",
   "user.mfa.reset": "重置验证方式",
   "user.session.end": "结束登录会话",
+  "user.view_as": "以用户的身份查看（只读）",
   "money.read": "查看订单、套餐与对账",
   "money.adjust": "调整余额、处理订单",
   "money.topup": "为用户加减额度",
@@ -40,7 +41,8 @@ export const PERMISSIONS = {
   "usage.read": "查看用量",
   "group.read": "查看分组名称",
   "price.read": "查看价格版本",
-  "price.write": "发布价格",
+  "price.draft": "准备价格草稿",
+  "price.write": "批准与发布价格",
   "provider.read": "查看登录服务",
   "provider.write": "管理登录服务",
   "alert.read": "查看通知",
@@ -95,8 +97,10 @@ export const SUPER_ONLY: readonly Permission[] = [
 /** What a set may hold. */
 export const GRANTABLE: readonly Permission[] = PERMISSION_NAMES.filter((name) => !SUPER_ONLY.includes(name));
 
-/** What a service account may hold: none makes another, so that none outlives its day. */
-export const SERVICE_GRANTABLE: readonly Permission[] = GRANTABLE.filter((name) => name !== "service.write");
+/** What a service account may hold: none makes another, so that none outlives its day, and none has a console to look at. */
+export const SERVICE_GRANTABLE: readonly Permission[] = GRANTABLE.filter(
+  (name) => name !== "service.write" && name !== "user.view_as",
+);
 
 /** The sets that every installation begins with. A new permission comes into none of them by itself. */
 export const BUILT_IN_SETS: readonly {

@@ -56,6 +56,10 @@ export interface PlanSale {
   readonly renews?: true;
   /** The period of another plan that the new one begins after, rather than now (requirements Z22). */
   readonly follows?: number;
+  /** The new period begins at once, and the running one of the plan ends for it; it is not paid back by that (requirements Y49). */
+  readonly begins_now?: true;
+  /** How often one user may buy the plan, as it was when this was ordered; absent = as often as he likes. */
+  readonly most?: number;
   readonly terms: PlanTerms;
 }
 

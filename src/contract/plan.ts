@@ -142,12 +142,15 @@ export const planApi = {
     method: "POST",
     path: "/api/plan/order",
     level: "user",
-    summary: "创建套餐订单：新购、续费（接在当前周期之后）或升级（upgrade_of）；renews 为由支付平台自动续费",
+    summary:
+      "创建套餐订单：新购、续费（接在当前周期之后；begins_now 为付款后立即开始，当前周期提前结束）或升级（upgrade_of）；renews 为由支付平台自动续费",
     body: NewOrder.pick({ instance_id: true, method: true }).extend({
       plan_id: z.int().min(1),
       version_id: z.int().min(1),
       /** A running period; 0 = a new one. */
       upgrade_of: z.int().min(0).default(0),
+      /** The running period of the plan ends when this is paid for, rather than going on to its end. */
+      begins_now: z.boolean().default(false),
       renews: z.boolean().default(false),
     }),
     data: Order,
@@ -160,6 +163,15 @@ export const planApi = {
     params: IdParams,
     body: z.object({ renews: z.boolean() }),
     data: PlanShop,
+  }),
+  card: endpoint({
+    method: "POST",
+    path: "/api/plan/renewal/:id/card",
+    level: "user",
+    summary: "更换我的一项自动续费的银行卡：返回支付平台的页面地址，几分钟内有效",
+    params: IdParams,
+    body: z.object({}).nullish(),
+    data: z.object({ url: z.string() }),
   }),
   change: endpoint({
     method: "POST",

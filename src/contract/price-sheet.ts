@@ -102,6 +102,14 @@ export function tierName(model: string, above: number): string {
   return `${model}>${above}`;
 }
 
+/** A name of `tierName`: the model, and above how much input. */
+export const TIER_NAME = /^(.+)>(\d{1,15})$/;
+
+/** Whether a row of the tables is a tier of a model. */
+export function isTierName(name: string): boolean {
+  return TIER_NAME.test(name);
+}
+
 /** Makes a table without a prototype: names come from requests, and `constructor` must not be found. */
 export function table<T>(): Record<string, T> {
   return Object.create(null);

@@ -1,6 +1,6 @@
 // The default price table: ratios that stand where the operator set none. Pure data from the sheets beside it, plus the two rules
 // for names that are in no table. It refuses nothing and charges nothing: the ledger does (requirements B3, W10.8, W14).
-import { type ChargeUnit, ratiosOf, table } from "./price-sheet.ts";
+import { type ChargeUnit, ratiosOf, TIER_NAME, table } from "./price-sheet.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
 import { newerPrices } from "./prices-newer.ts";
@@ -66,9 +66,6 @@ export const priceGaps: Readonly<Record<string, string>> = Object.assign(
     gapGroups.flatMap(([reason, models]) => models.split(/\s+/).map((model) => [model, reason])),
   ),
 );
-
-/** See `tierName`. */
-const TIER_NAME = /^(.+)>(\d{1,15})$/;
 
 /** Model → how long its input must be for dearer prices to hold, in LLM tokens, ascending; they stand under `tierName`. */
 export const defaultTiers: Readonly<Record<string, readonly number[]>> = tiersOf(ratios.model);

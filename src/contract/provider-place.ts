@@ -29,6 +29,14 @@ export function placed(text: string, place: PlaceName, target: WireTarget): stri
   return text.replace(/\{(region|host|scope|account)\}/g, (braces, name: string) => values[name] ?? braces);
 }
 
+/** What of a key the place depends on: keys that agree in it have the same place. */
+export function placeOfKey(key: string, place: PlaceName): string {
+  if (place === "account") return "";
+  if (place === "aws") return awsKeyOf(key)?.region ?? "";
+  const account = serviceAccountOf(key);
+  return account === undefined ? "" : JSON.stringify([account.place, account.projectId]);
+}
+
 type Values = Readonly<Record<string, string | undefined>>;
 
 const VALUES: Readonly<Record<PlaceName, (target: WireTarget) => Values>> = {

@@ -1,5 +1,5 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
-import { type PlaceName, placed, type WireTarget } from "./provider-place.ts";
+import { type PlaceName, placed, placeOfKey, type WireTarget } from "./provider-place.ts";
 import type { VideoWireName } from "./video.ts";
 import { withoutEndSlashes } from "./wire.ts";
 
@@ -305,6 +305,16 @@ export function wireOf(provider: Provider, target: WireTarget): Wire {
   return placedWire({ ...wireParts(provider), ...changes }, provider.place, target);
 }
 
+/** What of a key `wireOf` depends on: with keys that look alike a channel has the same wires. */
+export function keyLook({ alternates, place }: Provider, key: string): string {
+  const hasBars = alternates?.some(({ when }) => when.keyBars !== undefined) === true;
+  return `${hasBars ? barsIn(key) : ""} ${place === undefined ? "" : placeOfKey(key, place)}`;
+}
+
+function barsIn(key: string): number {
+  return key.split("|").length - 1;
+}
+
 function placedWire(wire: Wire, place: PlaceName | undefined, target: WireTarget): Wire {
   if (place === undefined) return wire;
   const paths = Object.entries(wire.paths).map(([name, path]) => [name, placed(path, place, target)]);
@@ -355,7 +365,7 @@ function wireParts({ baseUrl, dialect, signer, paths, quirks }: Provider): Wire 
 
 function holds(when: WireTest, target: WireTarget): boolean {
   const base = withoutEndSlashes(target.baseUrl);
-  if (when.keyBars !== undefined && target.key.split("|").length - 1 !== when.keyBars) return false;
+  if (when.keyBars !== undefined && barsIn(target.key) !== when.keyBars) return false;
   if (when.baseHas !== undefined && !when.baseHas.some((part) => base.includes(part))) return false;
   if (when.baseEnds !== undefined && !when.baseEnds.some((end) => base.endsWith(end))) return false;
   if (when.modelPrefixes !== undefined && !startsWithOne(target.model, when.modelPrefixes)) return false;

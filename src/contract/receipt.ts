@@ -1,6 +1,7 @@
 // The receipt of one call (账单小票): what was counted, at which ratios, what it cost and why. Only its own user's (requirements Y63).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { TOKEN_KINDS } from "./token-kinds.ts";
 import { Quota } from "./wire.ts";
 
 /** Why a call cost what it cost; docs/billing.md says what each means. */
@@ -37,6 +38,10 @@ export const Receipt = z.object({
   /** Part of `prompt_tokens`. */
   cached_tokens: z.int(),
   completion_tokens: z.int(),
+  /** The kinds it had beside plain ones: parts of the prompt or of the completion; `cache_write_hour` is part of `cache_write`. */
+  token_kinds: z.array(z.object({ kind: z.enum(TOKEN_KINDS), tokens: z.int() })).default([]),
+  /** The version of the prices it was reserved by, whatever was published while it ran; 0 = none was published by then, or it is not known. */
+  price_version: z.int().default(0),
   estimated: z.boolean(),
   is_stream: z.boolean(),
   /** Milliseconds; 0 = unknown. */

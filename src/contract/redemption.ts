@@ -25,6 +25,8 @@ export const Redemption = z.object({
   status: z.int(),
   name: z.string(),
   quota: Quota,
+  /** What it was sold for, in fen, for margins alone; 0 = it is given away, -1 = what codes are sold for. Our addition. */
+  price_minor: z.int().default(-1),
   created_time: z.int(),
   /** Seconds; 0 = not redeemed. */
   redeemed_time: z.int(),
@@ -36,22 +38,25 @@ export const Redemption = z.object({
 export type Redemption = z.output<typeof Redemption>;
 
 const Name = z.string().trim().min(1, "请输入名称").max(20, "名称须为 1 到 20 个字符");
+const Price = z.int().min(-1).max(100_000_000, "售价最多 1000000 元");
 const Worth = Quota.min(1, "额度须大于 0").max(Number.MAX_SAFE_INTEGER);
 
 export const RedemptionDraft = z.object({
   name: Name,
   /** Quota units of each code; default of requirements B9. */
   quota: Worth.default(100_000),
+  price_minor: Price.default(-1),
   count: z.int().min(1, "数量须在 1 到 100 之间").max(100, "数量须在 1 到 100 之间").default(1),
 });
 export type RedemptionDraft = z.output<typeof RedemptionDraft>;
 
-/** A full update carries name and quota; with `status_only` just `status` counts (requirements B7). */
+/** A full update carries name, quota and price; with `status_only` just `status` counts (requirements B7). */
 export const RedemptionUpdate = z.object({
   id: z.int().min(1),
   status: z.int().optional(),
   name: Name.optional(),
   quota: Worth.optional(),
+  price_minor: Price.optional(),
 });
 export type RedemptionUpdate = z.output<typeof RedemptionUpdate>;
 
@@ -97,7 +102,8 @@ export const redemptionApi = {
     level: "admin",
     permission: "redemption.write",
     stepUp: "guarded",
-    summary: "生成 1 到 100 个兑换码，返回新码；带 Idempotency-Key 的重复请求返回同一批",
+    summary:
+      "生成 1 到 100 个兑换码，返回新码；price_minor 为售价（分），只用于计算毛利，0 为赠送，-1 为按平均实收；带 Idempotency-Key 的重复请求返回同一批",
     body: RedemptionDraft,
     data: z.array(z.string()),
   }),
@@ -107,7 +113,7 @@ export const redemptionApi = {
     level: "admin",
     permission: "redemption.write",
     stepUp: "guarded",
-    summary: "修改兑换码的名称与额度；status_only 时只改状态，已使用的不能改",
+    summary: "修改兑换码的名称、额度与售价；status_only 时只改状态，已使用的不能改",
     query: z.object({ status_only: query.text }),
     body: RedemptionUpdate,
     data: Redemption,

@@ -1,14 +1,29 @@
 // What a channel changes in its requests: typed rules on body and headers with conditions (requirements C32, C33, C34, C36). The schema is
 // the law: what could change the price, the model, the way of the answer or the credential cannot be written.
 import { z } from "zod";
+import {
+  CREDENTIAL_HEADERS,
+  FIXED_HEADERS,
+  folded,
+  isLength,
+  judgeValue,
+  lengthRefusal,
+  mayAsk,
+  mayTell,
+  refusalOf,
+  segmentsOf,
+  TOKEN,
+  templateRefusal,
+  valueRefusal,
+  type Way,
+} from "./rewrite-law.ts";
 
 const MOST_RULES = 50;
 const MOST_BYTES = 16_384;
-const MOST_DEPTH = 8;
 const MOST_VALUES = 200;
 
-/** Formats that a rule may be for: what the client called. */
-export const REWRITE_FORMATS = [
+/** What a request may be shown as before it is sent: what the client called, or what the gateway asks by itself. */
+export const PREVIEW_FORMATS = [
   "chat",
   "completions",
   "messages",
@@ -17,85 +32,25 @@ export const REWRITE_FORMATS = [
   "embeddings",
   "rerank",
   "moderation",
+  "images",
+  "speech",
+  "videos",
+  "realtime",
+  "models",
 ] as const;
+export type PreviewFormat = (typeof PREVIEW_FORMATS)[number];
 
-/** What templates may stand for in values; `{{header:NAME}}` for a header of the client, `{{key}}` in headers alone. */
-export const TEMPLATES = [
-  "request_id",
-  "model",
-  "upstream_model",
-  "channel_id",
-  "key_hash",
-  "user_hash",
-  "date",
+/** Formats that a rule may be for. Of those that only stand here the body is a form or none: headers alone are changed. */
+export const REWRITE_FORMATS = [
+  ...PREVIEW_FORMATS,
+  "image-edits",
+  "image-variations",
+  "transcription",
+  "translation",
+  "batches",
+  "balance",
 ] as const;
-const TEMPLATE = /\{\{([^{}]*)\}\}/g;
-
-/** Headers by which a key or a token goes to an upstream. */
-const CREDENTIALS = "authorization|x-api-key|x-goog-api-key|api-key|x-amz-security-token";
-const CREDENTIAL_HEADERS = new RegExp(`^(${CREDENTIALS})$`, "i");
-/** Headers of clients that may be handed on or told: none that names the client or opens something. */
-const CLIENT_HEADER = new RegExp(`^(?!(${CREDENTIALS}|cookie|forwarded|x-real-ip)$|x-forwarded-)`, "i");
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-const FIXED_HEADERS =
-  /^(host|content-length|content-type|content-encoding|transfer-encoding|connection|keep-alive|te|trailer|upgrade|proxy-.*|expect|cookie|sec-websocket-.*|accept-encoding)$/i;
-
-/** A name as lenient parsers compare it: without case, forms and underscores. */
-function folded(name: string): string {
-  return name.normalize("NFKC").toLowerCase().replace(/[_-]/g, "");
-}
-
-/** What is decided elsewhere: route, way of the answer, number of answers, kept state. */
-const DECIDED = new Set(
-  "model stream streamoptions n bestof candidatecount numreturnsequences store background previousresponseid conversation".split(
-    " ",
-  ),
-);
-/** What would change the price; it may be taken out. */
-const DEAR = new Set(
-  "servicetier speed inferencegeo promptcacheoptions ttl size quality seconds duration resolution tools websearchoptions websearch enablesearch plugins".split(
-    " ",
-  ),
-);
-const POISON = new Set(["__proto__", "constructor", "prototype"]);
-/** Limits of the answer's length: what is set aside follows them (requirements C35). */
-const LENGTHS = new Set(
-  "maxtokens maxcompletiontokens maxoutputtokens maxnewtokens numpredict npredict maxtokenstosample".split(
-    " ",
-  ),
-);
-
-/** The segments of a JSON Pointer; undefined = it is none. */
-export function segmentsOf(pointer: string): readonly string[] | undefined {
-  if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) return undefined;
-  return pointer
-    .slice(1)
-    .split("/")
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-export function isLength(segments: readonly string[]): boolean {
-  return LENGTHS.has(folded(segments.at(-1) ?? ""));
-}
-
-type Way = "read" | "write" | "remove";
-
-/** Why a place may not be used so; undefined = it may. */
-function refusalOf(segments: readonly string[], way: Way): string | undefined {
-  const [first = ""] = segments;
-  if (first === "" || first === "*") return "须从顶层字段的名称开始";
-  if (segments.length > MOST_DEPTH) return `最多 ${MOST_DEPTH} 层`;
-  if (segments.some((name) => POISON.has(name))) return "不能使用这个名称";
-  if (way === "read") return undefined;
-  const names = segments.map(folded);
-  const decided = names.findIndex((name) => DECIDED.has(name));
-  if (decided >= 0) return `不能修改 ${segments[decided]}：它由网关决定`;
-  const dear = names.findIndex((name) => DEAR.has(name));
-  if (dear >= 0 && (way === "write" || dear < names.length - 1))
-    return `不能修改 ${segments[dear]}：它会改变价格`;
-  if (way === "remove" && isLength(segments)) return "不能删除长度上限，可以用 cap 降低";
-  return undefined;
-}
+export type RewriteFormat = (typeof REWRITE_FORMATS)[number];
 
 function pointer(way: Way) {
   return z
@@ -107,40 +62,6 @@ function pointer(way: Way) {
         segments === undefined ? "路径须为 JSON Pointer，例如 /temperature" : refusalOf(segments, way);
       if (refusal !== undefined) addIssue(`${text}：${refusal}`);
     });
-}
-
-/** Names inside a value that would be barred as a path, and how deep and large it is. */
-function judgeValue(
-  value: unknown,
-  depth = 1,
-): { readonly refusal: string | undefined; readonly count: number } {
-  if (typeof value === "string") return { refusal: templateRefusal(value, false), count: 1 };
-  if (typeof value !== "object" || value === null) return { refusal: undefined, count: 1 };
-  if (depth > MOST_DEPTH) return { refusal: `值最多 ${MOST_DEPTH} 层`, count: 1 };
-  let count = 1;
-  for (const [name, inner] of Object.entries(value)) {
-    const isList = Array.isArray(value);
-    const refusal = isList ? undefined : refusalOf([name === "" ? "-" : name], "write");
-    const judged = judgeValue(inner, depth + 1);
-    count += judged.count;
-    if (refusal ?? judged.refusal) return { refusal: refusal ?? judged.refusal, count };
-  }
-  return { refusal: undefined, count };
-}
-
-/** Why the templates in a text cannot be filled in; undefined = they can. */
-function templateRefusal(text: string, isHeader: boolean): string | undefined {
-  for (const [whole, name = ""] of text.matchAll(TEMPLATE)) {
-    if ((TEMPLATES as readonly string[]).includes(name)) continue;
-    if (name === "key") {
-      if (!isHeader) return "{{key}} 只能用在请求头里";
-      continue;
-    }
-    const header = /^header:(.+)$/.exec(name)?.[1];
-    if (header === undefined) return `不认识的模板 ${whole}`;
-    if (!TOKEN.test(header) || !CLIENT_HEADER.test(header)) return `不能使用请求头 ${header}`;
-  }
-  return undefined;
 }
 
 /** Judged as it came: what reads it drops poisonous names in silence. */
@@ -160,20 +81,16 @@ const HeaderName = z
 const HeaderValue = z
   .string()
   .max(2_000, "请求头的值过长")
-  .regex(/^[\t\x20-\x7e]*$/, "请求头的值只能含可见的 ASCII 字符")
-  .superRefine((text, { addIssue }) => {
-    const refusal = templateRefusal(text, true);
-    if (refusal !== undefined) addIssue(refusal);
-  });
+  .regex(/^[\t\x20-\x7e]*$/, "请求头的值只能含可见的 ASCII 字符");
 
 const SetHeader = z
   .strictObject({ op: z.literal("setHeader"), name: HeaderName, value: HeaderValue })
-  .refine(
-    ({ name, value }) => !CREDENTIAL_HEADERS.test(name) || value.includes("{{key}}"),
-    "凭证请求头的值须含 {{key}}",
-  );
+  .refine(({ name, value }) => !CREDENTIAL_HEADERS.test(name) || value.includes("{{key}}"), {
+    error: "凭证请求头的值须含 {{key}}",
+    path: ["value"],
+  });
 const NotCredential = HeaderName.refine((name) => !CREDENTIAL_HEADERS.test(name), "不能去掉凭证请求头");
-const Handed = HeaderName.refine((name) => CLIENT_HEADER.test(name), "不能转发这个请求头");
+const Handed = HeaderName.refine(mayTell, "不能转发这个请求头");
 const written = { path: pointer("write"), value: Value };
 const Limit = z.object({ path: pointer("write"), value: z.number() });
 
@@ -183,17 +100,20 @@ const Rename = z
   .superRefine(({ path, to }, { addIssue }) => {
     const [from = [], target = []] = [segmentsOf(path), segmentsOf(to)];
     const isBoth = isLength(from) === isLength(target);
-    const refusal = isBoth && isLength(from) ? undefined : refusalOf(from, "remove");
-    if (refusal !== undefined) addIssue(refusal);
-    else if (!isBoth) addIssue("长度上限只能改名为另一个长度上限");
-    if ([...from, ...target].some((name) => name === "*")) addIssue("改名的路径不能含 *");
+    const refusal = isBoth && isLength(from) ? undefined : refusalOf(from, "rename");
+    const refuse = (member: "path" | "to", message: string) =>
+      addIssue({ code: "custom", message, path: [member] });
+    if (refusal !== undefined) refuse("path", refusal);
+    else if (!isBoth) refuse("to", "长度上限只能改名为另一个长度上限");
+    if (from.includes("*")) refuse("path", "改名的路径不能含 *");
+    else if (target.includes("*")) refuse("to", "改名的路径不能含 *");
   });
 
 const Copy = z
   .strictObject({ op: z.literal("copy"), path: pointer("read"), to: pointer("write") })
   .refine(
     ({ path, to }) => ![path, to].some((text) => text.includes("*") || isLength(segmentsOf(text) ?? [])),
-    "复制的路径不能含 *，也不能是长度上限",
+    { error: "复制的路径不能含 *，也不能是长度上限", path: ["to"] },
   );
 
 /** What `text` does to a text: `value` is the prefix, the suffix, or what is replaced by `with`. */
@@ -268,12 +188,72 @@ export const RewriteWhen = z.strictObject({
 });
 export type RewriteWhen = z.output<typeof RewriteWhen>;
 
-export const RewriteRule = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[\w\u4e00-\u9fff .-]{1,40}$/, "规则名称最多 40 个字符，只能含文字、数字、空格、点和连字符"),
-  when: RewriteWhen.optional(),
-  do: z.array(RewriteAction).min(1, "规则至少要有一个操作").max(50),
+/** Whether an upstream keeps a response is decided elsewhere; a body with messages is none of Responses. */
+function takesStoreOut(action: RewriteAction): boolean {
+  return action.op === "remove" && segmentsOf(action.path)?.map(folded).join("/") === "store";
+}
+
+/**
+ * Why an action cannot be saved, at which of its members; undefined = it can. A stored one that has this is no reason to end its channel: when
+ * rules run, no such template is filled in, and no such limit asks for more (requirements C35, C36).
+ */
+function unsavable(
+  action: RewriteAction,
+): { readonly member: string; readonly message: string | undefined } | undefined {
+  switch (action.op) {
+    case "system":
+      return { member: "text", message: templateRefusal(action.text, false) };
+    case "refuse":
+      return { member: "message", message: templateRefusal(action.message, false) };
+    case "setHeader":
+      return { member: "value", message: templateRefusal(action.value, true) };
+    case "remove":
+    case "rename":
+    case "copy":
+    case "removeHeader":
+    case "passHeader":
+      return undefined;
+    default: {
+      const { op, path, value } = action;
+      const message = lengthRefusal(segmentsOf(path) ?? [], op, value);
+      if (message !== undefined) return { member: op === "text" ? "path" : "value", message };
+      return { member: "value", message: op === "text" ? undefined : valueRefusal(value) };
+    }
+  }
+}
+
+/** The places of headers in a condition that it may not ask about. A stored one that does never applies. */
+function unasked({
+  header = {},
+  any = [],
+}: RewriteWhen): { readonly name: string; readonly path: (string | number)[] }[] {
+  const own = Object.keys(header).map((name) => ({ name, path: ["header", name] }));
+  const others = any.flatMap((one, at) =>
+    Object.keys(one.header ?? {}).map((name) => ({ name, path: ["any", at, "header", name] })),
+  );
+  return [...own, ...others].filter(({ name }) => !mayAsk(name));
+}
+
+const StoredRule = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[\w\u4e00-\u9fff .-]{1,40}$/, "规则名称最多 40 个字符，只能含文字、数字、空格、点和连字符"),
+    when: RewriteWhen.optional(),
+    do: z.array(RewriteAction).min(1, "规则至少要有一个操作").max(50),
+  })
+  .refine((rule) => !rule.do.some(takesStoreOut) || rule.when?.has?.includes("/messages") === true, {
+    error: "只有条件要求存在 /messages 的规则才能删除 store",
+    path: ["do"],
+  });
+export const RewriteRule = StoredRule.superRefine((rule, { addIssue }) => {
+  for (const { name, path } of unasked(rule.when ?? {}))
+    addIssue({ code: "custom", message: `不能使用请求头 ${name}`, path: ["when", ...path] });
+  for (const [at, action] of rule.do.entries()) {
+    const { member, message } = unsavable(action) ?? {};
+    if (member !== undefined && message !== undefined)
+      addIssue({ code: "custom", message, path: ["do", at, member] });
+  }
 });
 export type RewriteRule = z.output<typeof RewriteRule>;
 
@@ -282,19 +262,27 @@ function byteLength(text: string): number {
   return encodeURIComponent(text.toWellFormed()).replace(/%../g, "-").length;
 }
 
+function rulesOf<Rule extends typeof StoredRule>(rule: Rule) {
+  return z
+    .strictObject({ v: z.literal(1), rules: z.array(rule).max(MOST_RULES, `最多 ${MOST_RULES} 条规则`) })
+    .superRefine((value, { addIssue }) => {
+      if (byteLength(JSON.stringify(value)) > MOST_BYTES) addIssue(`全部规则最多 ${MOST_BYTES / 1024} KiB`);
+      const ids = value.rules.map(({ id }) => id);
+      const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+      if (twice >= 0)
+        addIssue({
+          code: "custom",
+          message: `规则名称“${ids[twice]}”出现了不止一次`,
+          path: ["rules", twice, "id"],
+        });
+    });
+}
+
 /** Stored in a channel's config as `rewrite`. */
-export const Rewrite = z
-  .strictObject({
-    v: z.literal(1),
-    rules: z.array(RewriteRule).max(MOST_RULES, `最多 ${MOST_RULES} 条规则`),
-  })
-  .superRefine((value, { addIssue }) => {
-    if (byteLength(JSON.stringify(value)) > MOST_BYTES) addIssue(`全部规则最多 ${MOST_BYTES / 1024} KiB`);
-    const ids = value.rules.map(({ id }) => id);
-    const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-    if (twice !== undefined) addIssue(`规则名称“${twice}”出现了不止一次`);
-  });
+export const Rewrite = rulesOf(RewriteRule);
 export type Rewrite = z.output<typeof Rewrite>;
+/** The same with what is refused only when it is saved. */
+const StoredRewrite = rulesOf(StoredRule);
 
 /** Upstream's error status → the status that the client is told (requirements C38); stored in a channel's config as `status_map`. */
 export const StatusMap = z.record(
@@ -308,8 +296,11 @@ export interface ChannelRules {
   readonly statusMap?: StatusMap | undefined;
 }
 
-/** The rules in the text of a channel's config. Returns a sentence about the first that is wrong. */
-export function rulesIn(config: string): ChannelRules | { readonly refusal: string } {
+/** The rules in the text of a channel's config, which is to be saved, or was. Returns a sentence about the first that is wrong. */
+export function rulesIn(
+  config: string,
+  { isStored = false } = {},
+): ChannelRules | { readonly refusal: string } {
   if (!config.includes('"rewrite"') && !config.includes('"status_map"')) return {};
   let parsed: unknown;
   try {
@@ -317,7 +308,8 @@ export function rulesIn(config: string): ChannelRules | { readonly refusal: stri
   } catch {
     return {};
   }
-  const shape = z.object({ rewrite: Rewrite.optional(), status_map: StatusMap.optional() }).safeParse(parsed);
+  const rewrite = (isStored ? StoredRewrite : Rewrite).optional();
+  const shape = z.object({ rewrite, status_map: StatusMap.optional() }).safeParse(parsed);
   if (shape.success) return { rewrite: shape.data.rewrite, statusMap: shape.data.status_map };
   const [issue] = shape.error.issues;
   return { refusal: `请求改写有误（${placeOf(issue?.path ?? [])}）：${issue?.message ?? ""}` };

@@ -3,19 +3,7 @@ import { z } from "zod";
 import { CHANNEL_LIMITS } from "./channel-limits.ts";
 import { endpoint } from "./endpoint.ts";
 import { CHANNEL_STRATEGIES } from "./strategy.ts";
-import { IdParams, query } from "./wire.ts";
-
-/** Formats of clients that can be asked about. */
-export const ROUTE_FORMATS = [
-  "chat",
-  "messages",
-  "responses",
-  "generate",
-  "completions",
-  "embeddings",
-  "images",
-] as const;
-export type RouteFormat = (typeof ROUTE_FORMATS)[number];
+import { IdParams, ListBeside, ListQuery, query, rowsOf } from "./wire.ts";
 
 /**
  * What becomes of a channel. `next`: calls go to one of these, by their odds. `tried` and `chosen` stand in the log alone, of a call that
@@ -35,6 +23,7 @@ export const ROUTE_VERDICTS = [
   "slower",
   "endpoint_absent",
   "price_missing",
+  "below_cost",
   "keys_none",
   "disabled",
   "auto_disabled",
@@ -59,6 +48,7 @@ export const ROUTE_VERDICT_LABELS: Readonly<Record<RouteVerdict, string>> = {
   slower: "延迟较高",
   endpoint_absent: "不支持此接口",
   price_missing: "没有价格",
+  below_cost: "低于成本",
   keys_none: "没有可用密钥",
   disabled: "已禁用",
   auto_disabled: "自动禁用",
@@ -70,15 +60,56 @@ export const ROUTE_VERDICT_LABELS: Readonly<Record<RouteVerdict, string>> = {
 /** Of `resting`: what rests. */
 export const ROUTE_RESTS = ["", "circuit", "proxy", "keys"] as const;
 
+/** What becomes of one of several keys. `next`: it gets calls of its channel, by its odds; `later`: when those before it rest. */
+export const KEY_VERDICTS = [
+  "next",
+  "later",
+  "weight_zero",
+  "limited",
+  "resting",
+  "model",
+  "auto_disabled",
+  "disabled",
+] as const;
+export type KeyVerdict = (typeof KEY_VERDICTS)[number];
+
+/** Why a key rests: it was refused, may not do something, does not know the model, has no room, or its own proxy failed. */
+export const KEY_RESTS = ["", "refused", "forbidden", "model_absent", "saturated", "proxy"] as const;
+
+const RouteLimit = z.object({
+  name: z.enum(CHANNEL_LIMITS),
+  amount: z.int(),
+  /** At this moment, over all nodes; of more than 120 calls a minute as a share of those that may come at once. */
+  left: z.int(),
+});
+export type RouteLimit = z.output<typeof RouteLimit>;
+
 const RouteKey = z.object({
   id: z.int(),
   name: z.string(),
-  verdict: z.enum(["next", "limited", "resting", "disabled", "auto_disabled", "model"]),
-  /** Seconds; 0 = it does not rest. */
+  verdict: z.enum(KEY_VERDICTS),
+  /** From 0 to 1: how many of its channel's next calls get it. Calls of one conversation keep their key. */
+  odds: z.number(),
+  weight: z.int(),
+  /** Why it rests, also of one that is `next` since all do. */
+  rests: z.enum(KEY_RESTS),
+  /** Of `limited`: which limit. */
+  limit: z.enum(["", ...CHANNEL_LIMITS]),
+  /** When it is over; seconds, 0 = not known, or it does not rest. */
   until: z.int(),
+  /** Of those that are disabled: why, and since when (seconds). */
+  reason: z.string(),
+  since: z.int(),
   in_flight: z.int(),
+  limits: z.array(RouteLimit),
+  /** Its own, without credentials; "" = the channel's. */
+  proxy: z.string(),
 });
 export type RouteKey = z.output<typeof RouteKey>;
+
+/** How many keys have which verdict. */
+const KeyCount = z.object({ verdict: z.enum(KEY_VERDICTS), count: z.int() });
+export type KeyCount = z.output<typeof KeyCount>;
 
 export const RouteChannel = z.object({
   id: z.int(),
@@ -87,25 +118,29 @@ export const RouteChannel = z.object({
   priority: z.int(),
   weight: z.int(),
   verdict: z.enum(ROUTE_VERDICTS),
-  /** Of `limited`: which limit, and whether it is a key's. */
+  /** Of `limited`: which limit, and whether it is its keys'. */
   limit: z.enum(["", ...CHANNEL_LIMITS]),
+  limit_of: z.enum(["channel", "key"]),
   rests: z.enum(ROUTE_RESTS),
   /** When it is over, as far as this node knows; seconds, 0 = not known. */
   until: z.int(),
+  /** Of those that are disabled: why, and since when (seconds). */
+  reason: z.string(),
+  since: z.int(),
   /** From 0 to 1: how many of the next calls go there. */
   odds: z.number(),
   /** The name that is sent upstream. */
   upstream_model: z.string(),
-  /** Quota of a million LLM tokens of input and of output; null = it has no price. */
+  /** Quota of a million LLM tokens of input and of output; null = it has no price, or is not paid by the token. */
   price: z.object({ input: z.int(), output: z.int() }).nullable().default(null),
   /** What a million LLM tokens cost there, a quarter of them output, by the price of the upstream model; null = it has none. Quota. */
   cost: z.number().nullable().default(null),
   /** To the first event of a stream, as this node knows; 0 = not known: it is measured where channels are chosen by it. */
   latency_ms: z.int(),
   in_flight: z.int(),
-  limits: z.object({ rpm: z.int(), tpm: z.int(), running: z.int(), day_quota: z.int() }),
-  /** Of several keys: at most 100 of them, and how many there are. */
-  keys: z.array(RouteKey),
+  limits: z.array(RouteLimit),
+  /** Of several keys: how many there are of each verdict (their page: /api/route/keys/:id), and in all; of one key none. */
+  keys: z.array(KeyCount),
   keys_total: z.int(),
 });
 export type RouteChannel = z.output<typeof RouteChannel>;
@@ -113,6 +148,8 @@ export type RouteChannel = z.output<typeof RouteChannel>;
 export const RouteExplanation = z.object({
   group: z.string(),
   model: z.string(),
+  /** Calls in this format are paid by the LLM token. */
+  by_token: z.boolean(),
   /** How calls are shared among channels of the same priority. */
   strategy: z.enum(CHANNEL_STRATEGIES),
   native_first: z.boolean(),
@@ -186,6 +223,7 @@ export const routeApi = {
       user_id: query.count,
       group: query.text,
       model: query.text,
+      /** A name of `relay-endpoint.ts`; "" = chat. */
       format: query.text,
       /** Size of the request's body, for rules that go by it. */
       kib: query.count,
@@ -195,5 +233,22 @@ export const routeApi = {
       /** The other groups of the token, in the order in which they are tried when this one has no channel left. */
       further: z.array(RouteExplanation),
     }),
+  }),
+  keys: endpoint({
+    method: "GET",
+    path: "/api/route/keys/:id",
+    level: "admin",
+    permission: "channel.read",
+    summary:
+      "路由解释：一个多密钥渠道（渠道编号）的密钥对某个模型（model）与接口（format）是否可选、原因、几率与剩余限额，按结论（verdict）筛选，可选的在前，分页",
+    params: IdParams,
+    query: ListQuery.extend({
+      model: query.text,
+      /** A name of `relay-endpoint.ts`; "" = chat. */
+      format: query.text,
+      verdict: query.text,
+    }),
+    data: rowsOf(RouteKey),
+    beside: ListBeside.extend({ counts: z.array(KeyCount) }),
   }),
 };

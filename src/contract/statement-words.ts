@@ -32,3 +32,8 @@ export function tokenText(row: { readonly token_id: number; readonly token_name:
   if (row.token_id === 0) return "不经令牌";
   return row.token_name === "" ? `#${row.token_id}` : row.token_name;
 }
+
+/** What an amount of usage is of: a tag, or all tokens that have none. */
+export function tagText({ tag }: { readonly tag: string }): string {
+  return tag === "" ? "无标签" : tag;
+}

@@ -1,6 +1,7 @@
 // Statements (账单): what an account had, got and spent in a month, as the ledger says (requirements Y59). Of a user, or of a team's wallet.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { InvoiceProfile } from "./invoice.ts";
 import { MONTH } from "./month.ts";
 import { IdParams, Quota, rowsOf } from "./wire.ts";
 
@@ -14,7 +15,7 @@ export const StatementUsage = z.object({
   /** 0 = without a token. */
   token_id: z.int(),
   token_name: z.string(),
-  /** Comma-separated, as they are now. */
+  /** Comma-separated. */
   tags: z.string(),
   model_name: z.string(),
   calls: z.int(),
@@ -31,6 +32,8 @@ export type StatementUsage = z.output<typeof StatementUsage>;
 export const StatementTokens = z.object({
   model_name: z.string(),
   prompt_tokens: z.int(),
+  /** Part of `prompt_tokens`. */
+  cached_tokens: z.int().default(0),
   completion_tokens: z.int(),
 });
 
@@ -54,6 +57,9 @@ export const StatementHead = z.object({
   income: Quota,
   /** What the wallet paid for calls. */
   spent: Quota,
+  /** How its money is shown, as it was when the month was closed: quota units per dollar, and whether in dollars at all. */
+  quota_per_unit: z.number(),
+  in_currency: z.boolean(),
 });
 export type StatementHead = z.output<typeof StatementHead>;
 
@@ -61,6 +67,8 @@ export const Statement = StatementHead.extend({
   /** The user or team. */
   account_id: z.int(),
   account_name: z.string(),
+  /** The name of the installation. Names of a closed month, this one too, are those that it was closed with. */
+  issuer: z.string(),
   is_team: z.boolean(),
   /** Seconds; the month is from the first on and before the second. */
   starts_at: z.int(),
@@ -69,6 +77,13 @@ export const Statement = StatementHead.extend({
   usage: z.array(StatementUsage),
   tokens: z.array(StatementTokens),
   payments: z.array(StatementMoney),
+  /** What refunds and disputes could not take, and later credits pay first, at the end of the month. */
+  debt: Quota.default(0),
+  /**
+   * Whom invoices of the account are made out to (发票抬头); null = it had set nothing, or the reader's role in the team does not handle its
+   * money. Without the bank account for an administrator who views as the user.
+   */
+  buyer: InvoiceProfile.nullable().default(null),
   /** Entries of the ledger: those of the account after the first and up to the second. */
   from_row: z.int(),
   to_row: z.int(),
@@ -92,7 +107,7 @@ export type StatementList = z.output<typeof StatementList>;
 export const StatementFile = z.object({
   /** With its ending. */
   name: z.string(),
-  /** The PDF in base64: the same month of the same account, once closed, is the same bytes as long as its names stay. */
+  /** The PDF in base64: the same month of the same account, once closed, is the same bytes for the same reader. */
   content: z.base64(),
 });
 export type StatementFile = z.output<typeof StatementFile>;

@@ -1,6 +1,7 @@
 // The public facts about this installation, and the model lists.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { PartnerTerms } from "./partner-terms.ts";
 import { lenient, rowsOf } from "./wire.ts";
 
 export const Status = z.object({
@@ -45,6 +46,8 @@ export const Status = z.object({
   pre_consumed_quota: z.int().default(0),
   /** The money that prices are shown in. */
   price_currency: z.enum(["USD", "CNY"]).default("USD"),
+  /** What the partner plan brings, as its page tells. */
+  partner: PartnerTerms.prefault({}),
   /** Guests may look at the catalogue. */
   catalogue_open: z.boolean().default(true),
 });

@@ -17,8 +17,12 @@ export const TEAM_RIGHTS = {
   tokens: ["owner", "manager"],
   /** Read the calls of others and what they cost; else only one's own. */
   calls: ["owner", "manager", "finance"],
+  /** Read what was done in the team; without `people` only what moved its money. */
+  acts: ["owner", "manager", "finance"],
   /** See what is in the wallet. */
   wallet: ["owner", "manager", "finance"],
+  /** Ask for invoices of what it paid, and see whom they are made out to, with tax number and bank account. */
+  invoice: ["owner", "finance"],
   /** Put own quota into the wallet. */
   deposit: ["owner", "finance"],
   /** Take quota out of the wallet, to the own account. */

@@ -2,8 +2,10 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { Limit } from "./limit.ts";
-import { LogEntry, SelfLogFilter } from "./log.ts";
+import { LogEntry, LogStat, SelfLogFilter } from "./log.ts";
 import { isOneLine, isSeen } from "./name.ts";
+import { teamAuditApi } from "./team-audit.ts";
+import { teamBoostApi } from "./team-boost.ts";
 import { TeamLimits as Limits, teamProjectApi } from "./team-project.ts";
 import { GivenTeamRole as GivenRole, TeamRoleName as Role } from "./team-role.ts";
 import { UsageQuery, UsageReport } from "./usage.ts";
@@ -53,7 +55,7 @@ export const TeamMember = z.object({
   /** What his calls of the last so many days came to; null = the role does not see it. */
   spent: Quota.nullable().default(null),
   requests: z.int().nullable().default(null),
-  /** What he may use of the wallet, with what is used of it; of others only who sets caps sees them. */
+  /** What he may use of the wallet, with what is used of it; of others who sets caps, or sees what they cost. */
   limits: z.array(Limit),
 });
 export type TeamMember = z.output<typeof TeamMember>;
@@ -72,6 +74,8 @@ export type TeamInvitation = z.output<typeof TeamInvitation>;
 
 const Person = z.object({ user_id: z.int().min(1) });
 const Code = z.object({ code: z.string().trim().min(1).max(100) });
+
+const TeamLogFilter = SelfLogFilter.extend({ user_id: query.count, project_id: query.count });
 
 /** How calls went is counted by person, whichever account pays. */
 export const TeamUsage = UsageReport.omit({ outcomes: true }).extend({
@@ -188,6 +192,8 @@ export const teamApi = {
     data: Nothing,
   }),
   ...teamProjectApi,
+  ...teamBoostApi,
+  ...teamAuditApi,
   invitations: endpoint({
     method: "GET",
     path: "/api/team/:id/invitation",
@@ -298,9 +304,19 @@ export const teamApi = {
     right: "see",
     summary: "团队的日志，可按成员与项目筛选；只能看自己的角色只见自己的调用",
     params: IdParams,
-    query: ListQuery.extend(SelfLogFilter.shape).extend({ user_id: query.count, project_id: query.count }),
+    query: ListQuery.extend(TeamLogFilter.shape),
     data: rowsOf(LogEntry.extend({ member_id: z.int(), member_name: z.string() })),
     beside: ListBeside,
+  }),
+  logStat: endpoint({
+    method: "GET",
+    path: "/api/team/:id/log/stat",
+    level: "user",
+    right: "see",
+    summary: "按条件统计团队的消费；只能看自己的角色只见自己的",
+    params: IdParams,
+    query: TeamLogFilter,
+    data: LogStat,
   }),
   usage: endpoint({
     method: "GET",

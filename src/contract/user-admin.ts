@@ -69,6 +69,13 @@ export type UserUpdate = z.output<typeof UserUpdate>;
 /** Which users are listed; 0 and "" = all. */
 const OfUsers = { status: query.count, role: query.count, group: query.text, ...MadeBetween, ...InBlocks };
 
+/** A user as the form of administrators is opened with it. */
+export const EditedUser = User.extend({
+  /** Quota that a refund or dispute could not take; whatever comes in pays it first, what an administrator adds included. */
+  debt_quota: Quota.default(0),
+});
+export type EditedUser = z.output<typeof EditedUser>;
+
 export const userAdminApi = {
   list: endpoint({
     method: "GET",
@@ -97,7 +104,7 @@ export const userAdminApi = {
     permission: "user.read",
     summary: "一个级别更低的用户",
     params: IdParams,
-    data: User,
+    data: EditedUser,
   }),
   create: endpoint({
     method: "POST",

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { UsableGroup } from "./group.ts";
-import { Limit, TokenLimits } from "./limit.ts";
+import { Limit, OwnedBoost, TokenLimits } from "./limit.ts";
 import { Token, TokenDraft } from "./token.ts";
 import { IdParams, ListBeside, ListQuery, rowsOf } from "./wire.ts";
 
@@ -58,6 +58,16 @@ export const userTokenApi = {
     summary: "设置一个用户的一个令牌的全部限额；带 id 的保留并继续计数，未列出的删除",
     params: Params,
     body: TokenLimits,
+    data: rowsOf(Limit),
+  }),
+  boostLimit: endpoint({
+    method: "PUT",
+    path: "/api/user/:id/token/:token/limit/boost",
+    level: "admin",
+    permission: "user.write",
+    summary: "临时提高一个用户的一个令牌的一条限额，到期自动恢复；amount 为 0 时立即结束",
+    params: Params,
+    body: OwnedBoost,
     data: rowsOf(Limit),
   }),
 };

@@ -39,6 +39,8 @@ export const User = z.object({
   permissions: z.array(z.string()).optional(),
   /** Of the signed-in user: the name of the set; "" = none. */
   staff_set: z.string().optional(),
+  /** Of the signed-in user: the administrator who looks at this console, and until when, in seconds; absent = it is one's own. */
+  viewer: z.object({ username: z.string(), until: z.int() }).optional(),
 });
 export type User = z.output<typeof User>;
 

@@ -7,6 +7,9 @@ export interface Clock {
   seconds(): number;
 }
 
+/** A day that is no date: 24 hours, whatever clocks do that day. */
+export const DAY_SEC = 86_400;
+
 /**
  * How far what was written down may lie ahead, seconds: the clock was set back a little since. What lies further was written while
  * the clock was wrong, and would stand until that time comes (requirements F08).

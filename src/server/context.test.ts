@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createTestApp } from "#test/worlds/app.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { seedChannel } from "#test/worlds/stores.ts";
 import { createLogger } from "./log.ts";
 
 test("a model that only the fallback prices is named in the log, once an hour", async () => {
@@ -41,4 +42,23 @@ test("no channel may lead to our own port or the database's, whatever else on th
   expect(judged(6379)).toHaveProperty("url");
   await close();
   await drop();
+});
+
+test("the connections of a channel that has changed are forgotten, once", async () => {
+  const { ctx, close } = await createTestApp();
+  const id = await seedChannel(ctx.db, {
+    key_hash: ctx.secrets.hash("sk-key"),
+    key_sealed: ctx.secrets.seal("sk-key", "channels.key"),
+  });
+  await ctx.candidates.reload();
+  expect(ctx.candidates.byId(id)).toBeDefined();
+  const forget = vi.spyOn(ctx.egress, "forget");
+  await ctx.db
+    .updateTable("channels")
+    .set({ base_url: "http://other.example" })
+    .where("id", "=", id)
+    .execute();
+  await ctx.candidates.reload();
+  expect(forget.mock.calls).toEqual([[`channel ${id}`]]);
+  await close();
 });

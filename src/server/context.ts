@@ -175,7 +175,8 @@ type Watched = Pick<
 
 /** What this process learns of channels by calling them. Connections of one that has changed are not used again. */
 function watchChannels(tools: Watched): Pick<Context, "health" | "gate"> {
-  tools.candidates.onRenewed((id) => tools.egress.forget(ownerOf(id)));
+  const { candidates, egress } = tools;
+  candidates.onRenewed((id) => egress.forget(ownerOf(id)));
   return { health: createHealth(tools), gate: createChannelGate(tools) };
 }
 
@@ -196,7 +197,6 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
   const egress = cleanup.keep(openEgress({ config, clock, options, events }), (it) => it.close());
   const { candidates } = byGroup;
-  candidates.onRenewed((id) => egress.forget(ownerOf(id)));
   const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());

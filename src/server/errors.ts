@@ -41,6 +41,9 @@ function failure(code: string, status: number, publicMessage: string, detail?: s
 export const faults = {
   /** A rule of the business said no; the message tells which. */
   refused: (publicMessage: string, detail?: string) => failure("refused", 200, publicMessage, detail),
+  /** Our own proxy failed on the way to a service: nothing that the client could mend. `what` did not come about. */
+  proxyFailed: (what: string, detail: string) =>
+    failure("proxy_failed", 200, `${what}：本站的出站代理不可用，请稍后再试或联系管理员`, detail),
   /** Parameters, query or body do not fit the endpoint's schema. */
   invalid: (publicMessage = "请求参数有误", detail?: string) =>
     failure("invalid", 200, publicMessage, detail),
@@ -60,6 +63,8 @@ export const faults = {
   denied: (publicMessage: string, about: string) => failure("denied", 200, publicMessage, about),
   /** A browser on another site caused the call (requirements Q2, Z09). */
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
+  /** The session looks at the console of another user (requirements Z24). */
+  viewOnly: () => failure("view_only", 403, "您正在以其他用户的身份查看，只能查看，不能操作"),
   /** The state of a third-party login is missing, used, too old, or another browser's (requirements W4.5). */
   stateMismatch: () => failure("state_mismatch", 403, "登录状态校验失败，请重新发起"),
   /** The owner has to prove again to be there; the words are those of the family (requirements I32). */

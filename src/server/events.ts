@@ -77,8 +77,12 @@ export interface Events {
   passwordReset(event: { userId: number }): void;
   /** `reason` is short and typed. */
   humanRefused(event: { reason: string; address: string }): void;
-  /** A service for logins or messages did not do its part; `problem` is short and typed. */
-  externalFailed(event: { service: "github" | "wechat" | "pusher" | "provider"; problem: string }): void;
+  /** A service for logins or messages did not do its part, or our proxy on the way there; `problem` is short and typed. */
+  externalFailed(event: {
+    service: "github" | "wechat" | "pusher" | "provider" | "turnstile";
+    problem: string;
+    isProxy: boolean;
+  }): void;
   /** One try to send a letter. Never the address. */
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
@@ -177,8 +181,12 @@ function accountEvents(logger: Logger, counters: Counters) {
       logger.info(event, "human check refused");
     },
     externalFailed(event) {
-      counters.add("tollgate_external_failures_total", `service="${event.service}"`);
-      logger.warn(event, "external service failed");
+      // The service has heard of nothing.
+      counters.add(
+        "tollgate_external_failures_total",
+        `service="${event.isProxy ? "proxy" : event.service}"`,
+      );
+      logger.warn(event, event.isProxy ? "outbound proxy failed" : "external service failed");
     },
     mailDone(event) {
       counters.add("tollgate_mails_total", `outcome="${event.outcome}"`);

@@ -17,6 +17,8 @@ import { listOptions, saveOption } from "#server/store/options.ts";
 
 export interface Options {
   get<K extends OptionKey>(key: K): OptionValue<K>;
+  /** The number of the version that the price tables are of; 0 = none was ever published. */
+  priceVersion(): number;
   /** Every option as it crosses the wire: no secrets, a `<key>Configured` row instead; price tables complete. */
   list(): Option[];
   /**
@@ -96,6 +98,7 @@ export async function createOptions(deps: {
   const { db, secrets, coord } = deps;
   let texts = new Map<OptionKey, string>();
   let values = new Map<OptionKey, unknown>();
+  let priceVersion = 0;
   const listeners = new Set<() => void>();
 
   function openText(key: OptionKey, stored: string | undefined): string {
@@ -105,19 +108,21 @@ export async function createOptions(deps: {
   }
 
   async function load(): Promise<void> {
-    const stored = new Map((await listOptions(db)).map((row) => [row.key, row.value]));
+    const read = await listOptions(db);
+    const stored = new Map(read.rows.map((row) => [row.key, row.value]));
     const nextTexts = new Map<OptionKey, string>();
     const nextValues = new Map<OptionKey, unknown>();
     for (const key of KEYS) {
       const { schema, fallback } = rowOf(key);
       const text = openText(key, stored.get(key));
       // An imported text may be one that would be refused today: the default stands then.
-      const read = schema.safeDecode(text as never);
-      nextTexts.set(key, read.success ? text : fallback);
-      nextValues.set(key, read.success ? read.data : schema.decode(fallback as never));
+      const decoded = schema.safeDecode(text as never);
+      nextTexts.set(key, decoded.success ? text : fallback);
+      nextValues.set(key, decoded.success ? decoded.data : schema.decode(fallback as never));
     }
     texts = nextTexts;
     values = nextValues;
+    priceVersion = read.priceVersion;
   }
 
   let loading = Promise.resolve();
@@ -157,6 +162,7 @@ export async function createOptions(deps: {
   return {
     // `values` was filled by decoding with the key's own schema.
     get: (key) => values.get(key) as never,
+    priceVersion: () => priceVersion,
     list: () => KEYS.map((key) => visible(key, texts.get(key) ?? "")),
     write,
     announce,

@@ -23,7 +23,7 @@ import {
 import { rounds } from "#test/worlds/soak.ts";
 import { freshAddress } from "#test/worlds/visitor.ts";
 
-const CALLS = Number(process.env["FUZZ_CALLS"] ?? rounds(2_100, 10_500));
+const CALLS = Number(process.env["FUZZ_CALLS"] ?? rounds(2_700, 10_500));
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_120);
 /** After so many calls new users are made, since the old ones may have been deleted, banned or renamed. */
 const GENERATION = 350;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Role } from "#contract/user.ts";
 import { assignStaffSet, insertStaffSet } from "#server/store/staff.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { type Answer, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { type Answer, createAppOn, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 
 /** What the console's HTTP client adds to each call. */
 const BROWSER: Who = {
@@ -20,20 +20,14 @@ type Row = Record<string, unknown>;
 
 describe.each(databases)("One API's consoles and scripts on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   /** Root's browser. */
   let root: Who;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     root = { ...BROWSER, ...(await app.login("root", "123456")) };
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   async function played(who: Who, line: string, body?: unknown): Promise<Answer> {
     const [method = "", path = ""] = line.split(" ");
@@ -165,6 +159,12 @@ describe.each(databases)("One API's consoles and scripts on $name", (database) =
       display_name: "改过",
       quota: 900,
     });
+    // Roles are 1, 10 and 100 on the wire, whatever permissions there are beside them.
+    for (const role of [9, 2, 0, 11, 99, 100, 101, -1, 1.5])
+      expect((await app.call(root, "PUT", "/api/user/", { ...loaded, password: "", id, role })).success).toBe(
+        false,
+      );
+    expect((await played(root, `GET /api/user/${id}`)).data.role).toBe(loaded.role);
     expect((await firstOf(root, "/api/user/?p=0&order=quota"))["username"]).toEqual(expect.any(String));
     await played(root, "POST /api/topup", { user_id: id, quota: 100, remark: "补" });
     expect((await played(root, `GET /api/user/${id}`)).data.quota).toBe(1_000);

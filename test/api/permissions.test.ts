@@ -12,7 +12,7 @@ import {
   type Answer,
   asGuest,
   asRoot,
-  createTestApp,
+  createAppOn,
   databases,
   type TestApp,
   type Who,
@@ -67,7 +67,6 @@ function respell(path: string): string {
 
 describe.each(databases)("permissions on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let people: Awaited<ReturnType<typeof seedPeople>>;
   let relayKey = "";
   const callers = new Map<CallerName, Who>();
@@ -75,9 +74,7 @@ describe.each(databases)("permissions on $name", (database) => {
   const sessions = new Map<string, Who>();
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     people = await seedPeople(app.ctx);
     relayKey = (await seedToken(app.ctx, people.alice.id)).key;
     callers.set("guest", asGuest);
@@ -89,10 +86,7 @@ describe.each(databases)("permissions on $name", (database) => {
     callers.set("root", asRoot);
     callers.set("relay key", { authorization: `Bearer sk-${relayKey}` });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   /** Gives back the access tokens that asking for a new one has replaced, and a session for one that was ended. */
   async function undo({ path }: Endpoint): Promise<void> {

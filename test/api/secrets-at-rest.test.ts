@@ -1,27 +1,21 @@
 // Secrets at rest: nothing in clear in any table, nothing that opens in another place (requirements K01, K10, U07). Files, logs
 // of the database and backups are looked through in e2e/backup.test.ts.
-import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { optionTable } from "#contract/option.ts";
 import { createSecrets, SealError } from "#server/secrets.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, rootAccess, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, rootAccess, type TestApp } from "#test/worlds/app.ts";
+import { dumpTables } from "#test/worlds/stores.ts";
 
 const secretOptions = Object.entries(optionTable).flatMap(([key, row]) => ("secret" in row ? [key] : []));
 
 describe.each(databases)("secrets at rest on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const addChannel = (name: string, key: string) =>
     app.call(asRoot, "POST", "/api/channel/", {
@@ -31,20 +25,6 @@ describe.each(databases)("secrets at rest on $name", (database) => {
       models: "gpt-4o-mini",
       group: "default",
     });
-
-  /** Every row of every table as text. */
-  async function dump(): Promise<string> {
-    const { rows: tables } = await sql<{ name: string }>`${
-      app.ctx.store.dialect === "sqlite"
-        ? sql`SELECT name FROM sqlite_master WHERE type = 'table'`
-        : sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
-    }`.execute(app.ctx.db);
-    expect(tables.length).toBeGreaterThan(10);
-    const contents = await Promise.all(
-      tables.map(async ({ name }) => (await sql`SELECT * FROM ${sql.table(name)}`.execute(app.ctx.db)).rows),
-    );
-    return JSON.stringify(contents);
-  }
 
   test("no key, code, password, session or option secret stands in any table", async () => {
     await addChannel("canary", "sk-channel-canary-1");
@@ -66,7 +46,7 @@ describe.each(databases)("secrets at rest on $name", (database) => {
       cookie.replace(/^session=/, ""),
     ];
     expect(secrets.filter((secret) => secret.length < 8)).toEqual([]);
-    const text = await dump();
+    const text = await dumpTables(app.ctx);
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";
 import { startBatches } from "#test/emulators/batch-emulator.ts";
-import { answerLine, errorLine, named, requestLine } from "#test/worlds/batch-world.ts";
+import { answerLine, batchOrder, errorLine, named, requestLine } from "#test/worlds/batch-world.ts";
 import { MASTER_KEY } from "#test/worlds/cluster.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
@@ -72,11 +72,7 @@ describe.each(engines)("batches on %s", (engine) => {
     const text = LINES.map(({ id, model }) => requestLine(id, { model })).join("\n");
     const upload = { file: await toFile(Buffer.from(text), "f.jsonl"), purpose: "batch" } as const;
     const file = await client().files.create(upload);
-    const order = {
-      input_file_id: file.id,
-      endpoint: "/v1/chat/completions",
-      completion_window: "24h",
-    } as const;
+    const order = batchOrder(file.id);
     const reads = () => upstream.calls.filter(({ path }) => path.endsWith("/content")).length;
     const used = async () =>
       ((await manage(server.url, "GET", "/api/user/self")) as { used_quota: number }).used_quota;

@@ -1,21 +1,48 @@
 // kill -9 while calls are counted against budgets at every level (requirements L07, O09): whatever step the process was at, afterwards
-// no window keeps what no open call holds, none has counted more than its budget, and every counter is what the ledger says. On SQLite,
-// where the next start puts it right, and with three nodes on one PostgreSQL, where the others do.
-import { afterAll, expect, it } from "vitest";
+// no window keeps what no open call holds, and every counter is what the ledger says. Then calls go on until they are refused: exactly the
+// budget was charged in all, by who was killed and who came after. On SQLite, where the next start puts it right, and with three nodes on one
+// PostgreSQL, where the others do.
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { checkLimits } from "#server/money/ledger-check-limits.ts";
 import { openStore } from "#server/store/db.ts";
 import { insertLimit } from "#server/store/limits.ts";
-import { boot, channelDraft, chat, cleanUp, createDatabase, createUpstream } from "#test/worlds/cluster.ts";
+import { chatReply, chunk, createFakeUpstream, type FakeUpstream } from "#test/emulators/fake-upstream.ts";
+import { boot, channelDraft, chat, cleanUp, createDatabase } from "#test/worlds/cluster.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 import { IS_SOAK, rounds } from "#test/worlds/soak.ts";
 
 const KILLS = rounds(2, 40);
 const CALLS = 24;
-/** More than one round and fewer than all rounds of calls cost. */
-const BUDGET = 40 * KILLS;
+/** More than what the calls of the rounds cost, and so little that some of them are refused. */
+const BUDGET = 100 * KILLS;
+/** Counted as the upstream counts it: a plain call costs what is set aside for it. */
+const PROMPT = { messages: [{ role: "user", content: "hello world" }] };
+const PROMPT_TOKENS = 9;
 
-afterAll(() => cleanUp());
+let upstream: FakeUpstream;
+
+/** Puts out as much as it may; a stream goes on for ever, one word each 50 ms. */
+beforeAll(async () => {
+  upstream = await createFakeUpstream();
+  upstream.script((res, { json }) => {
+    if (json.stream !== true) {
+      const tokens = { prompt_tokens: PROMPT_TOKENS, completion_tokens: json.max_tokens };
+      const usage = { ...tokens, total_tokens: PROMPT_TOKENS + json.max_tokens };
+      res.writeHead(200, { "content-type": "application/json" });
+      res.end(JSON.stringify(chatReply("hello", usage)));
+      return;
+    }
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    const timer = setInterval(() => res.write(chunk({ content: " word" })), 50);
+    res.on("close", () => clearInterval(timer));
+  });
+});
+
+afterAll(async () => {
+  await cleanUp();
+  await upstream?.close();
+});
 
 interface Made {
   readonly id: number;
@@ -28,7 +55,8 @@ async function ask<T>(url: string, method: string, path: string, body?: unknown)
 }
 
 const LIMITS = [
-  { kind: "quota", amount: BUDGET, time_window: "day" },
+  // Its window begins with the first call, and so ends in no run of this test.
+  { kind: "quota", amount: BUDGET, time_window: "session" },
   { kind: "calls", amount: 10_000, time_window: "week" },
 ] as const;
 
@@ -80,10 +108,24 @@ async function call(url: string, key: string, index: number): Promise<void> {
   const isStream = index % 2 === 0;
   try {
     const signal = AbortSignal.timeout(isStream ? 1_500 : 30_000);
-    const response = await chat(url, key, { stream: isStream, max_tokens: 100 }, signal);
+    const body = isStream ? { stream: true, max_tokens: 100 } : { max_tokens: 5 };
+    const response = await chat(url, key, { ...PROMPT, ...body }, signal);
     await response.text();
   } catch {
     // The process was killed, or the stream was left.
+  }
+}
+
+/** Plain calls, until one is refused; then smaller ones until the budget has no room for the smallest. Its error has to be the budget's. */
+async function spendAll(urls: readonly string[], key: string): Promise<void> {
+  for (const max_tokens of [20, 5, 1]) {
+    for (let turn = 0, isRefused = false; !isRefused; turn += 1) {
+      expect(turn, "calls without an end").toBeLessThan(2 * BUDGET);
+      const response = await chat(urls[turn % urls.length] ?? "", key, { ...PROMPT, max_tokens });
+      const answer = await response.json();
+      isRefused = response.status !== 200;
+      if (isRefused) expect([response.status, answer.error?.code]).toEqual([429, "usage_limit_reached"]);
+    }
   }
 }
 
@@ -91,8 +133,10 @@ interface Books {
   readonly faults: readonly unknown[];
   readonly open: number;
   readonly reserved: number;
-  readonly most: number;
-  readonly spent: number;
+  /** By each budget. */
+  readonly spent: readonly number[];
+  /** By the ledger. */
+  readonly charged: number;
   /** Of the limits, those with a window of quota: each level has one. */
   readonly levels: number;
 }
@@ -111,12 +155,17 @@ async function readBooks(where: Where): Promise<Books> {
       .selectFrom("reservations")
       .select((count) => count.fn.countAll<number | string>().as("open"))
       .executeTakeFirstOrThrow();
+    const { charged } = await store.db
+      .selectFrom("ledger")
+      .select((sum) => sum.fn.sum<number | string | null>("amount").as("charged"))
+      .where("kind", "=", "consume")
+      .executeTakeFirstOrThrow();
     return {
       faults: [...(await checkLedger(store.db)), ...(await checkLimits(store.db))],
       open: Number(open),
       reserved: windows.reduce((sum, { reserved }) => sum + reserved, 0),
-      most: Math.max(0, ...windows.map(({ spent }) => spent)),
-      spent: windows.reduce((sum, { spent }) => sum + spent, 0),
+      spent: windows.map(({ spent }) => spent),
+      charged: -Number(charged ?? 0),
       levels: new Set(windows.map(({ subject }) => subject)).size,
     };
   } finally {
@@ -125,15 +174,24 @@ async function readBooks(where: Where): Promise<Books> {
 }
 
 /** What a killed process left is closed by its next start or another node; then the books are exact. */
-async function expectExact(where: Where): Promise<number> {
+async function expectExact(where: Where): Promise<Books> {
   await expect
     .poll(async () => readBooks(where), { timeout: 60_000, interval: 500 })
     .toMatchObject({ faults: [], open: 0, reserved: 0 });
-  const { most, spent, levels } = await readBooks(where);
-  expect(most).toBeLessThanOrEqual(BUDGET);
-  // Token, seat, project, team, user, group and all.
-  if (spent > 0) expect(levels).toBe(7);
-  return spent;
+  const books = await readBooks(where);
+  for (const spent of books.spent) expect(spent).toBe(books.charged);
+  expect(books.charged).toBeLessThanOrEqual(BUDGET);
+  return books;
+}
+
+/** Exactly the budget was charged, and each level has counted it: token, seat, project, team, user, group and all. */
+async function expectUsedUp(where: Where): Promise<void> {
+  const { levels, spent, charged } = await expectExact(where);
+  expect({ levels, spent, charged }).toEqual({
+    levels: 7,
+    spent: Array.from({ length: 7 }, () => BUDGET),
+    charged: BUDGET,
+  });
 }
 
 /** A moment in which some calls are being set aside, some run and some are booked. */
@@ -142,11 +200,10 @@ function someMoment(): Promise<void> {
 }
 
 it(`SQLite: budgets are exact after ${KILLS} kills`, { timeout: 60_000 + KILLS * 20_000 }, async () => {
-  const upstreamUrl = await createUpstream();
   const dir = temporaryDir();
   let server: ServerProcess = await startServer(dir.path);
   try {
-    const key = await furnish(server.url, upstreamUrl);
+    const key = await furnish(server.url, upstream.url);
     await server.kill("SIGTERM");
     await capSeat({ dataDir: dir.path });
     server = await startServer(dir.path);
@@ -162,9 +219,12 @@ it(`SQLite: budgets are exact after ${KILLS} kills`, { timeout: 60_000 + KILLS *
       await expectExact({ dataDir: dir.path });
       server = await startServer(dir.path);
     }
-    await call(server.url, key, 1);
     await server.kill("SIGTERM");
-    expect(await expectExact({ dataDir: dir.path })).toBeGreaterThan(0);
+    expect((await expectExact({ dataDir: dir.path })).charged).toBeGreaterThan(0);
+    server = await startServer(dir.path);
+    await spendAll([server.url], key);
+    await server.kill("SIGTERM");
+    await expectUsedUp({ dataDir: dir.path });
   } finally {
     await server.kill("SIGKILL");
     dir.remove();
@@ -172,10 +232,9 @@ it(`SQLite: budgets are exact after ${KILLS} kills`, { timeout: 60_000 + KILLS *
 });
 
 it(`three nodes: budgets are exact after ${KILLS} kills`, { timeout: 120_000 + KILLS * 60_000 }, async () => {
-  const upstreamUrl = await createUpstream();
   const database = await createDatabase();
   const nodes = [await boot(database), await boot(database), await boot(database)];
-  const key = await furnish(nodes[0]?.url ?? "", upstreamUrl);
+  const key = await furnish(nodes[0]?.url ?? "", upstream.url);
   await capSeat({ dataDir: "", databaseUrl: database.url });
   for (let round = 0; round < KILLS; round += 1) {
     const urls = nodes.map(({ url }) => url);
@@ -187,6 +246,10 @@ it(`three nodes: budgets are exact after ${KILLS} kills`, { timeout: 120_000 + K
     await expectExact({ dataDir: "", databaseUrl: database.url });
     nodes[victim] = await boot(database);
   }
-  await call(nodes[0]?.url ?? "", key, 1);
-  expect(await expectExact({ dataDir: "", databaseUrl: database.url })).toBeGreaterThan(0);
+  expect((await expectExact({ dataDir: "", databaseUrl: database.url })).charged).toBeGreaterThan(0);
+  await spendAll(
+    nodes.map(({ url }) => url),
+    key,
+  );
+  await expectUsedUp({ dataDir: "", databaseUrl: database.url });
 });

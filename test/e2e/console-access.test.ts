@@ -1,140 +1,19 @@
-// For all users: no page breaks the rules of accessibility (axe) or scrolls sideways on a phone, and the main tasks need no mouse.
-import type { LLMock } from "@copilotkit/aimock";
-import axe from "axe-core";
+// For all users: what opens over a page breaks no rule of accessibility (axe), and the main tasks need no mouse. The pages: console-pages.test.ts.
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
-import { screenshot } from "#test/worlds/browser.ts";
-import { adminPages, furnish, guestPages, userPages } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { furnishFirst } from "#test/worlds/console-pages.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
+import { DESK, settled, violations } from "#test/worlds/page-looks.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
 
-const DESK = { width: 1440, height: 900 };
-const PHONE = { width: 390, height: 844 };
-let world: ConsoleWorld;
-let mock: LLMock;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-  mock = await startAimock();
-  await furnish(world, { url: mock.url, key: upstreamKey });
-}, 180_000);
-
-afterAll(async () => {
-  await world?.close();
-  await mock?.stop();
-});
-
-/**
- * What axe finds, worst first: rule, where, why. Only what is serious or critical, and icons that are read out. Of a page that was judged
- * in the other colours, contrast alone can differ.
- */
-async function violations(page: Page, isContrastOnly = false): Promise<string[]> {
-  if (await page.evaluate(() => !("axe" in window))) await page.evaluate(axe.source);
-  return [...(await spokenIcons(page)), ...(await page.evaluate(judgement, isContrastOnly))];
-}
-
-/** Icons are called "plus" or "close-circle" by their maker, which becomes a part of the name of their button. */
-function spokenIcons(page: Page): Promise<string[]> {
-  return page.evaluate(() =>
-    [
-      ...document.querySelectorAll(
-        ":is(button, a, [role=button], [role=menuitem]):not([aria-label]) .anticon",
-      ),
-    ]
-      .filter((icon) => icon.classList.contains(`anticon-${icon.getAttribute("aria-label")}`))
-      .filter((icon) => icon.checkVisibility({ visibilityProperty: true }))
-      .filter((icon) => icon.closest("[aria-hidden=true]") === null)
-      .map((icon) => `icon read out: ${icon.parentElement?.outerHTML.slice(0, 200)}`),
-  );
-}
-
-async function judgement(isContrastOnly: boolean): Promise<string[]> {
-  // Put there by what runs this in the page.
-  const { axe: judge } = window as unknown as { axe: typeof import("axe-core") };
-  const { violations: found } = await judge.run(document, {
-    resultTypes: ["violations"],
-    ...(isContrastOnly && { runOnly: ["color-contrast"] }),
-    // Off by default: cells of a large table belong to a header.
-    rules: { "td-has-header": { enabled: true } },
-  });
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary = "" }) => `${id} ${target.join(" ")} ${failureSummary}`),
-    );
-}
-
-async function settled(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  // Colours of another scheme begin to change with the next frame.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  // A page that has not been drawn yet has nothing that loads, either.
-  await page.locator("main").first().waitFor();
-  await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-spin-spinning") === null);
-  // Colours and places have arrived once nothing moves.
-  await page.waitForFunction(() =>
-    document.getAnimations().every(({ playState }) => playState !== "running"),
-  );
-}
+const world = createConsoleWorld();
+furnishFirst(world);
 
 interface Finding {
   readonly path: string;
   readonly look: string;
   readonly found: readonly string[];
 }
-
-/** Looks at a page in both themes, on a wide screen and on a phone. */
-async function judge(page: Page, path: string): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  await page.setViewportSize(DESK);
-  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-  await page.goto(path);
-  for (const size of [DESK, PHONE]) {
-    await page.setViewportSize(size);
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await settled(page);
-      const found = await violations(page, colorScheme === "dark");
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (wide > size.width) found.push(`scrolls sideways: ${wide}`);
-      const look = `${colorScheme} ${size.width}`;
-      if (process.env["SCREENSHOTS"] !== undefined)
-        await screenshot(page, `access-${path.replace(/\W+/g, "-")}-${look.replace(" ", "-")}`);
-      if (found.length > 0) findings.push({ path, look, found });
-    }
-  }
-  return findings;
-}
-
-async function judgeAll(person: Person | undefined, paths: readonly string[]): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const left = [...paths];
-  const walk = async () => {
-    const { page, context, complaints } = await world.visit(person);
-    for (let path = left.shift(); path !== undefined; path = left.shift())
-      findings.push(...(await judge(page, path)));
-    // Nothing was refused by the content policy, Trusted Types among it, and nothing failed.
-    expect(complaints).toEqual([]);
-    await context.close();
-  };
-  await Promise.all([walk(), walk()]);
-  return findings;
-}
-
-describe("every page, light and dark, 1440 and 390 px: no serious violation, no sideways scroll", () => {
-  it("of guests", async () => {
-    expect(await judgeAll(undefined, guestPages)).toEqual([]);
-  }, 480_000);
-
-  it("of users", async () => {
-    expect(await judgeAll("lihua", userPages)).toEqual([]);
-  }, 480_000);
-
-  it("of administrators", async () => {
-    expect(await judgeAll("root", adminPages)).toEqual([]);
-  }, 600_000);
-});
 
 interface Opener {
   readonly path: string;
@@ -182,7 +61,7 @@ describe("what opens over a page, light and dark", () => {
       for (const look of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme: look });
         await settled(page);
-        const found = await violations(page);
+        const found = await violations(page, look === "dark");
         if (found.length > 0) findings.push({ path, look, found });
       }
     }

@@ -1,10 +1,10 @@
 // The pages around accounts and money in a real browser against the real server: codes, users, top-up, partner plan.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { type ConsoleWorld, contentOf, createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let server: ConsoleWorld["server"];
 let visit: ConsoleWorld["visit"];
 
@@ -14,11 +14,8 @@ async function makeCodes(count: number, quota = 500_000): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   ({ server, visit } = world);
 }, 180_000);
-
-afterAll(() => world?.close());
 
 describe("redemption codes", () => {
   it("are made in a batch: nothing is sent without a name, then a dialog and a file with a harmless name", async () => {

@@ -1,16 +1,11 @@
 // The audit log in the console (requirements Z14, P05): found by filters that the address keeps, each field before and after, the chain
 // judged, and the same rows as a file.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { contentOf, createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 it("tells who changed what, from what to what; its address opens the same view again", async () => {
   await world.setOption("SystemName", "审计站");

@@ -2,17 +2,16 @@
 // auditor's set walks through the pages of administrators. And an administrator who makes a token for a user chooses among that
 // user's groups.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { screenshots } from "#test/worlds/browser.ts";
 import { furnish } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   const { url } = world.server;
   const upstream = await startHttpEmulator(() => ({ status: 500, json: {} }));
   await furnish(world, { url: upstream.url, key: "up-key" });
@@ -22,7 +21,6 @@ beforeAll(async () => {
   const auditor = sets.find(({ name }) => name === "审计员");
   await manage(url, "PUT", "/api/staff/user/3", { staff_set_id: auditor?.id });
 }, 180_000);
-afterAll(() => world?.close());
 
 /** Each page that the set opens, and something that stands on it once it is there. */
 const PAGES = [

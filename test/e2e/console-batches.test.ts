@@ -2,20 +2,26 @@
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type BatchEmulator, startBatches } from "#test/emulators/batch-emulator.ts";
-import { answerLine, BATCH_MODEL, errorLine, named, requestLine } from "#test/worlds/batch-world.ts";
+import {
+  answerLine,
+  BATCH_MODEL,
+  batchOrder,
+  errorLine,
+  named,
+  requestLine,
+} from "#test/worlds/batch-world.ts";
 import { screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
 
 const LINES = named(5);
 const PATIENCE = { timeout: 60_000 };
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: BatchEmulator;
 let client: OpenAI;
 const ids: string[] = [];
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await startBatches();
   const { url } = world.server;
   const draft = {
@@ -35,11 +41,7 @@ beforeAll(async () => {
     file: await toFile(Buffer.from(text), "f.jsonl"),
     purpose: "batch",
   });
-  const order = {
-    input_file_id: file.id,
-    endpoint: "/v1/chat/completions",
-    completion_window: "24h",
-  } as const;
+  const order = batchOrder(file.id);
   for (let n = 0; n < 7; n += 1) ids.push((await client.batches.create(order)).id);
   const [, running = "", done = "", failed = "", expired = "", cancelling = "", cancelled = ""] =
     upstream.batches();
@@ -67,10 +69,7 @@ beforeAll(async () => {
   await client.batches.cancel(ids[5] ?? "");
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 it("are listed with kind, counts, state and cost, and one that runs is cancelled", {
   timeout: 180_000,

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
 
 const MODEL = "gpt-4o-mini";
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: HttpEmulator;
 
 /** Calls the relay; the upstream fails when it is told to. */
@@ -23,7 +23,6 @@ async function ask(content: string, key = rootKey): Promise<number> {
 }
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await startHttpEmulator(({ body }) =>
     body.includes("please fail")
       ? { status: 500, json: { error: { message: "down" } } }
@@ -48,10 +47,7 @@ beforeAll(async () => {
   });
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 describe("the dashboard", () => {
   it("of a new user says what to do first, and shows no site", async () => {

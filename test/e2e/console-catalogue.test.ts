@@ -1,12 +1,11 @@
 // The catalogue in the browser: for guests without antd, for users in the shell (requirements X05, X06).
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { beforeAll, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   await manage(world.server.url, "POST", "/api/channel/", {
     type: 1,
     name: "上游",
@@ -17,8 +16,6 @@ beforeAll(async () => {
   });
   await world.setOption("ModelLastDays", '{"gpt-4o":"2099-12-31"}');
 }, 180_000);
-
-afterAll(() => world?.close());
 
 it("lets a guest search and filter, see prices and copy a call, without antd", async () => {
   const { page, context } = await world.visit(undefined, { width: 390, height: 844 });

@@ -2,22 +2,18 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: FakeUpstream;
 const listing = (...names: readonly string[]) => json({ data: names.map((id) => ({ id })) });
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await createFakeUpstream();
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 it("is told, chosen and applied, and a list that shrank is not taken before an administrator says so", async () => {
   const { url } = world.server;

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { screenshots } from "#test/worlds/browser.ts";
 import { furnish } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: HttpEmulator;
 
 const REPLY = {
@@ -21,14 +21,10 @@ const REPLY = {
 };
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await startHttpEmulator(() => ({ json: REPLY }));
   await furnish(world, { url: upstream.url, key: "up-key" });
 }, 180_000);
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 /** Opens the dialog for the token 生产环境. */
 async function openDialog(page: Page, name: string) {
@@ -105,6 +101,23 @@ it("tries the format of the client with this key, and says what the server says"
       .toMatch(/^可用：模型 gpt-4o 用 \d+\.\d 秒作了应答/);
   }
   await screenshots(page, "client-tried");
+  await context.close();
+});
+
+it("offers the models that the patterns of a token let in, here and in the playground", async () => {
+  const { page, context } = await world.visit("lihua");
+  const data = { name: "通配", unlimited_quota: true, expired_time: -1, models: "gpt-4o*,!gpt-4o-mini" };
+  await context.request.post("/api/token/", { data });
+  await page.goto("/token");
+  const dialog = await openDialog(page, "通配");
+  await dialog.getByRole("combobox", { name: "模型" }).click();
+  const offered = page.locator(".ant-select-item-option");
+  await expect.poll(() => offered.allTextContents()).toEqual(["gpt-4o"]);
+  await page.goto("/playground");
+  await page.locator(".tg-play-main header").getByText("gpt-4o", { exact: true }).waitFor();
+  await page.getByLabel("消息").fill("你好");
+  await page.getByRole("button", { name: "发送" }).click();
+  await page.getByRole("article", { name: "gpt-4o 的回答" }).waitFor();
   await context.close();
 });
 

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { type ConsoleWorld, contentOf, createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
 /** Tries everything a framed page must not do, and says what worked. */
@@ -17,14 +17,13 @@ const HOSTILE = `<!doctype html><meta charset="utf-8"><body><script>
   document.body.append(said.join(", "));
 </script>`;
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let server: ConsoleWorld["server"];
 let visit: ConsoleWorld["visit"];
 let setOption: ConsoleWorld["setOption"];
 let outside: HttpEmulator;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   ({ server, visit, setOption } = world);
   outside = await startHttpEmulator(({ path }) =>
     path.includes("subscription")
@@ -33,10 +32,7 @@ beforeAll(async () => {
   );
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await outside?.close();
-});
+afterAll(() => outside?.close());
 
 /** What the hostile page managed; its own script is part of its text. */
 async function saidByFrame(page: Page): Promise<string> {

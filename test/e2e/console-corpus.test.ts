@@ -1,13 +1,11 @@
 // Hostile HTML in every text that the console shows, in a real browser: nothing of it runs and nothing leaves (requirements H01–H06).
 // The content policy is switched off here, so that what holds is the console itself.
-import type { LLMock } from "@copilotkit/aimock";
 import type { Page, Route } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { describe, expect, it } from "vitest";
 import { hostileHtml, together } from "#test/seeds/hostile-html.ts";
 import { screenshot } from "#test/worlds/browser.ts";
-import { furnish } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
+import { furnishFirst } from "#test/worlds/console-pages.ts";
+import { createConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
 
 const DESK = { width: 1440, height: 900 };
 /** Payloads in one text of a row: a hundred rows show them all. */
@@ -18,19 +16,8 @@ const inRows = Array.from({ length: Math.ceil(hostileHtml.length / PER_ROW) }, (
 /** All payloads in one text, and in one that is shown as HTML. */
 const everything = hostileHtml.join("\n\n");
 const everythingHtml = together(hostileHtml);
-let world: ConsoleWorld;
-let mock: LLMock;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-  mock = await startAimock();
-  await furnish(world, { url: mock.url, key: upstreamKey });
-}, 180_000);
-
-afterAll(async () => {
-  await world?.close();
-  await mock?.stop();
-});
+const world = createConsoleWorld();
+furnishFirst(world);
 
 /** The same value with every text in it replaced. */
 function poisoned(value: unknown, text: string): unknown {

@@ -1,8 +1,8 @@
 // What each role sees when something fails (requirements B8): the end of a session, limits, an error of the server, a site without one,
 // no network, and refusals; for users, administrators and guests.
 import type { Page, Route } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
 const MESSAGES = {
@@ -10,12 +10,11 @@ const MESSAGES = {
   500: "错误：服务器内部错误，请联系管理员！",
   405: "本站仅作演示之用，无服务端！",
 } as const;
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let window: Window;
 let page: Page;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   await manage(world.server.url, "POST", "/api/token/", { name: "令牌一号" });
   await manage(world.server.url, "POST", "/api/channel/", {
     type: 1,
@@ -25,8 +24,6 @@ beforeAll(async () => {
     group: "default",
   });
 }, 180_000);
-
-afterAll(() => world?.close());
 
 async function enter(person?: Person): Promise<void> {
   window = await world.visit(person);

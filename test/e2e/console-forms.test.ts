@@ -1,16 +1,10 @@
 // The forms of channels and tokens as the specification wants them: what they refuse, their defaults, presets and batches.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 /** The form of a new channel, once it knows which models belong to which type: a change of type fills them in. */
 async function openNewChannel(page: Page): Promise<void> {

@@ -1,17 +1,11 @@
 // The top menu of the pages outside the shell (requirements B2): links to every public page, login and logout, at 1440 px and
 // on a phone.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
 const PAGES = ["/", "/login", "/register", "/reset", "/about", "/terms", "/no/such/page"] as const;
 const PUBLIC = ["推广计划", "聊天", "文档", "价格", "模型广场"] as const;
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 describe("the menu of guest pages", () => {
   it.each(PAGES)("%s leads to the public pages and to the login", async (path) => {

@@ -1,18 +1,12 @@
 // What users do with a page beside what it is for: they click twice, come back from a form to where they were, and read long
 // notices of the operator. In a real browser against the real server.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
 const PHONE = { width: 390, height: 844 };
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 /** Addresses that are sent something from now on. */
 function sendsOf(page: Page): string[] {

@@ -1,24 +1,20 @@
 // Invoices in a real browser: asked for by who has paid, issued by an administrator, read by who asked (requirements Y62).
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
-import { screenshot, screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { screenshots } from "#test/worlds/browser.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let epay: EpayEmulator;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   epay = await startEpay(() => Date.now());
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await epay?.desk.close();
-});
+afterAll(() => epay?.desk.close());
 
-it("is asked for, issued, and read", async () => {
+it("is asked for, issued, and read", { timeout: 240_000 }, async () => {
   const { url } = world.server;
   await world.setOption("ServerAddress", url);
   await manage(url, "POST", "/api/payment/instance", {
@@ -65,7 +61,7 @@ it("is asked for, issued, and read", async () => {
   await issue.getByText("91350100M000100Y43").waitFor();
   await issue.getByLabel("发票号码").fill("24912000000012345678");
   await issue.getByLabel("文件链接").fill("https://files.example/1.pdf");
-  await screenshot(admin.page, "invoice-issue");
+  await screenshots(admin.page, "invoice-issue");
   await issue.getByRole("button", { name: "登记已开具" }).click();
   await row.getByText("已开具").waitFor();
   expect(admin.complaints).toEqual([]);

@@ -1,15 +1,9 @@
 // A leaked key leads to its owner and is disabled, in the palette, by an administrator in a real browser.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 it.each([1440, 390])(
   "a leaked key leads to its owner and is ended, and stands in no address (%i px)",

@@ -1,22 +1,19 @@
 // Lists in a real browser: what a search asks for, and what they are on a phone: every column of the specification, numbers
 // that are edited in place, and an order of the user's choice.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { furnish } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
 const PHONE = { width: 390, height: 844 };
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   const upstream = await startHttpEmulator(() => ({ status: 500, json: {} }));
   await furnish(world, { url: upstream.url, key: "up-key" });
   await upstream.close();
 }, 180_000);
-
-afterAll(() => world?.close());
 
 /** Terms and orders that a page asks a list for from now on. */
 function asksOf(page: Page, path: string): string[] {

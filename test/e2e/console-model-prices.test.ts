@@ -1,14 +1,13 @@
 // 模型与价格 in the console: a model without a price gets one in yuan, one is edited in dollars and as ratios, and taken back
 // (requirements X07, X08).
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { screenshot } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { beforeAll, expect, it } from "vitest";
+import { screenshots } from "#test/worlds/browser.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   const channel = {
     name: "上游",
     type: 1,
@@ -19,9 +18,7 @@ beforeAll(async () => {
   await manage(world.server.url, "POST", "/api/channel/", channel);
 }, 180_000);
 
-afterAll(() => world?.close());
-
-it("is priced in money and as ratios, a row at a time", async () => {
+it("is priced in money and as ratios, a row at a time", { timeout: 240_000 }, async () => {
   const { page, context, complaints } = await world.visit("root");
   const ratiosOf = async (option: string) => {
     const rows: { key: string; value: string }[] = (await (await page.request.get("/api/option/")).json())
@@ -33,7 +30,7 @@ it("is priced in money and as ratios, a row at a time", async () => {
   await page.getByText("渠道中有 1 个模型没有价格").waitFor();
   await page.getByRole("link", { name: "查看", exact: true }).click();
   await row("house-llm").getByText("没有价格").waitFor();
-  await screenshot(page, "model-prices-unpriced");
+  await screenshots(page, "model-prices-unpriced");
   await row("house-llm").getByRole("button", { name: /编辑/ }).click();
   await page.getByText("人民币", { exact: true }).click();
   await page.getByLabel("输入", { exact: true }).first().fill("12");
@@ -45,7 +42,7 @@ it("is priced in money and as ratios, a row at a time", async () => {
   await row("house-llm").getByText("¥12", { exact: true }).waitFor();
   await row("house-llm").getByText("¥40", { exact: true }).waitFor();
   await row("house-llm").getByText("手动").waitFor();
-  await screenshot(page, "model-prices");
+  await screenshots(page, "model-prices");
   await page.goto("/price/edit?model=gpt-5.4");
   await page.getByLabel("输入", { exact: true }).first().fill("3");
   await page.getByText("倍率", { exact: true }).click();
@@ -54,11 +51,7 @@ it("is priced in money and as ratios, a row at a time", async () => {
   expect(await page.getByLabel("输出", { exact: true }).first().inputValue()).toBe("5");
   await page.getByRole("button", { name: "单独定价" }).click();
   await page.getByLabel("输入", { exact: true }).nth(1).waitFor();
-  await screenshot(page, "model-price-edit");
-  await page.setViewportSize({ width: 390, height: 844 });
-  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-  await screenshot(page, "model-price-edit-phone");
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await screenshots(page, "model-price-edit");
   await page.getByRole("button", { name: "保存价格" }).click();
   await page.getByText("价格已保存").waitFor();
   expect((await ratiosOf("ModelRatio"))["gpt-5.4"]).toBe(1.5);
@@ -73,10 +66,10 @@ it("is priced in money and as ratios, a row at a time", async () => {
     .click();
   await page.getByText("（撤销版本 2）").waitFor();
   expect((await ratiosOf("ModelRatio"))["gpt-5.4"]).toBe(1.25);
+  await screenshots(page, "price-versions");
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto("/price?view=served");
   await page.getByText("house-llm").waitFor();
-  await screenshot(page, "model-prices-phone");
   expect(complaints).toEqual([]);
   await context.close();
 });

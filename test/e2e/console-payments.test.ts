@@ -1,21 +1,18 @@
 // Quota bought online, from the plan to the balance, the way back from the provider, and what administrators see (requirements Y02, Y22, Y34).
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { screenshots } from "#test/worlds/browser.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let epay: EpayEmulator;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   epay = await startEpay(() => Date.now());
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await epay?.desk.close();
-});
+afterAll(() => epay?.desk.close());
 
 /** Sells through the emulated 易支付 site. */
 async function openShop(): Promise<void> {
@@ -36,7 +33,9 @@ async function notify(orderNo: string, change: Readonly<Record<string, string>> 
   return (await fetch(`${order.notifyUrl}?${epay.noticeV1(order, change)}`)).text();
 }
 
-it("is ordered by a user and credited; what does not fit waits for an administrator", async () => {
+it("is ordered by a user and credited; what does not fit waits for an administrator", {
+  timeout: 240_000,
+}, async () => {
   const { page, context } = await world.visit("lihua");
   const before = page.locator(".tg-balance-figure");
   await page.goto("/topup");
@@ -55,7 +54,7 @@ it("is ordered by a user and credited; what does not fit waits for an administra
     return page.url().split("/").at(-1) ?? "";
   };
   const paid = await buy("$50 6折 30 元", "支付宝");
-  expect(await page.getByRole("link", { name: "前往支付宝付款" }).getAttribute("href")).toBe(
+  expect(await page.getByRole("link", { name: "用支付宝付款" }).getAttribute("href")).toBe(
     `${epay.desk.url}/pay/${epay.desk.order(paid).tradeNo}`,
   );
   expect(await notify(paid)).toBe("success");
@@ -72,14 +71,19 @@ it("is ordered by a user and credited; what does not fit waits for an administra
   const admin = await world.visit("root");
   await admin.page.goto("/payment");
   await admin.page.getByRole("row", { name: new RegExp(`${paid}.*已到账`) }).waitFor();
+  await admin.page.getByRole("tab", { name: "异常通知" }).click();
+  await admin.page.getByRole("cell", { name: "实付金额与订单不符" }).first().waitFor();
+  await screenshots(admin.page, "payments-notices");
   await admin.page.getByRole("tab", { name: "待处理" }).click();
   const row = admin.page.getByRole("row", { name: new RegExp(short) });
   await row.getByRole("button", { name: "详情" }).click();
   await admin.page.getByText("待处理：实付金额与订单不符").waitFor();
+  await screenshots(admin.page, "payments-review");
   await admin.page.getByRole("button", { name: "按实付金额入账" }).click();
   // What is missing is told at its field.
   await admin.page.getByRole("button", { name: "确认" }).click();
   await admin.page.getByRole("dialog").getByText("请填写原因").waitFor();
+  await screenshots(admin.page, "payments-credit-as-paid");
   await admin.page.getByLabel("原因").fill("已核实");
   await admin.page.getByRole("button", { name: "确认" }).click();
   await admin.page.getByText("已到账", { exact: true }).waitFor();
@@ -126,6 +130,31 @@ it("a payer who comes back from the provider is credited nothing by that, and no
   await context.close();
 });
 
+it("a payment without an order is given to a user, who has it then", async () => {
+  const accounts = await manage(world.server.url, "GET", "/api/payment/instance");
+  // As the contract has it.
+  const [account] = accounts as { notify_url: string }[];
+  const orderNo = "SHOP-2026-17";
+  await epay.desk.take({ orderNo, amount: 3_000, currency: "CNY", notifyUrl: account?.notify_url ?? "" });
+  expect(await notify(orderNo)).toBe("success");
+  const { page, context } = await world.visit("root");
+  await page.goto("/payment?tab=events");
+  const row = page.getByRole("row", { name: new RegExp(orderNo) });
+  await row.getByRole("button", { name: "入账给用户" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "确认" }).click();
+  await dialog.getByText("请填写原因").waitFor();
+  await screenshots(page, "payments-orphan");
+  await dialog.getByLabel("用户 ID").fill("1");
+  await dialog.getByLabel("原因").fill("付款人提供了凭证");
+  await dialog.getByRole("button", { name: "确认" }).click();
+  await page.getByText("已入账", { exact: true }).waitFor();
+  await row.waitFor({ state: "detached" });
+  const [order] = (await manage(world.server.url, "GET", "/api/payment/manage")) as unknown[];
+  expect(order).toMatchObject({ status: "credited", user_id: 1, amount_minor: 3_000 });
+  await context.close();
+});
+
 it("an administrator goes from the orders to the merchant accounts and back by the tabs", async () => {
   const { page, context, complaints } = await world.visit("root");
   const account = page.getByRole("row", { name: /主商户.*已启用/ });
@@ -139,8 +168,80 @@ it("an administrator goes from the orders to the merchant accounts and back by t
   await order.first().waitFor();
   await page.goto("/payment?tab=instances");
   await account.waitFor();
+  await screenshots(page, "payments-accounts");
   await goTo("订单");
   await order.first().waitFor();
   expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it("saving a merchant account tests it: what is wrong stands in the form until it is put right", async () => {
+  const { page, context, complaints } = await world.visit("root");
+  await page.goto("/payment/add");
+  await page.getByLabel("名称").fill("副商户");
+  await page.getByLabel("商户 ID").fill("1001");
+  await page.getByLabel("接口地址").fill(epay.desk.url);
+  await page.getByLabel("商户密钥").fill("another-key");
+  await page.getByRole("button", { name: "提交" }).click();
+  await page.waitForURL("**/payment/edit/*");
+  await page.getByText("已保存，但平台不接受该商户号或密钥（code -3）").waitFor();
+  await screenshots(page, "payments-account-refused");
+  const address = page.getByRole("link", { name: "打开通知地址" });
+  expect(await address.getAttribute("href")).toMatch(/\/api\/payment\/notify\/[0-9a-f]{32}$/);
+  epay.desk.mode = "html";
+  await page.getByRole("button", { name: "重新测试" }).click();
+  await page.getByText("平台没有给出可用的应答").waitFor();
+  epay.desk.mode = "ok";
+  await page.getByLabel("商户密钥").fill(epay.key);
+  await page.getByRole("button", { name: "提交" }).click();
+  await page.getByRole("row", { name: /副商户.*已启用/ }).waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it("an order that was credited by hand is paid back by hand; a payment of which money went back is not credited", async () => {
+  const accounts = await manage(world.server.url, "GET", "/api/payment/instance");
+  // As the contract has it.
+  const [account] = accounts as { id: number }[];
+  const order = async () => {
+    const body = { dollars: 50, instance_id: account?.id, method: "alipay" };
+    const made = await manage(world.server.url, "POST", "/api/payment/order", body);
+    return (made as { order_no: string }).order_no;
+  };
+  const { page, context } = await world.visit("root");
+  const byHand = await order();
+  await page.goto(`/payment/order/${byHand}`);
+  await page.getByRole("button", { name: "人工补单" }).click();
+  await page.getByLabel("平台交易号").fill("bank-2026-17");
+  await page.getByLabel("原因").fill("银行流水");
+  await page.getByRole("button", { name: "确认" }).click();
+  await page.getByText("已到账", { exact: true }).waitFor();
+  const askedAbout = () =>
+    epay.desk.heard.filter(({ query, body }) => `${query} ${body}`.includes(byHand)).length;
+  const asked = askedAbout();
+  await page.getByRole("button", { name: /^退\s*款$/ }).click();
+  await page.getByLabel("原因").fill("客户要求");
+  await page.getByRole("button", { name: "确认" }).click();
+  await page.getByRole("button", { name: "登记 ¥30.00 的退款结果" }).click();
+  await page.getByText("人工补单的订单，平台无法退款").waitFor();
+  await screenshots(page, "payments-by-hand-refund");
+  await page.getByLabel("已退 ¥30.00").check();
+  await page.getByLabel("原因").fill("已转账");
+  await page.getByRole("button", { name: "确认" }).click();
+  await page.getByText("已退款", { exact: true }).first().waitFor();
+  expect(askedAbout()).toBe(asked);
+
+  const dear = await order();
+  expect(await notify(dear, { money: "55.00" })).toBe("success");
+  await page.goto(`/payment/order/${dear}`);
+  await page.getByRole("button", { name: "按订单金额入账" }).waitFor();
+  await manage(world.server.url, "POST", `/api/payment/manage/${dear}/refund`, {
+    amount: "5.00",
+    reason: "多付",
+  });
+  await page.reload();
+  await page.getByRole("button", { name: /^退\s*款$/ }).waitFor();
+  expect(await page.getByRole("button", { name: /入账$/ }).allTextContents()).toEqual(["查单入账"]);
+  await screenshots(page, "payments-review-refunded");
   await context.close();
 });

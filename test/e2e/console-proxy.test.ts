@@ -1,14 +1,8 @@
 // The proxy of a channel and of all in the console: chosen, kept, and never shown with its credentials (requirements C08, C17).
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 it("goes in with its credentials and comes out without them", async () => {
   const { page, context } = await world.visit("root");

@@ -2,15 +2,15 @@
 // (requirements Z21–Z23).
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type StripeEmulator, startStripe } from "#test/emulators/stripe-emulator.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { screenshots } from "#test/worlds/browser.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let stripe: StripeEmulator;
 let notifyUrl = "";
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   stripe = await startStripe(() => Date.now());
   await world.setOption("ServerAddress", world.server.url);
   const made = await manage(world.server.url, "POST", "/api/payment/instance", {
@@ -38,10 +38,7 @@ beforeAll(async () => {
     });
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await stripe?.desk.close();
-});
+afterAll(() => stripe?.desk.close());
 
 async function tell(type: string, id: string): Promise<number> {
   const { body, header } = stripe.event(type, id);
@@ -63,6 +60,8 @@ it("a plan is bought to be renewed, changed, cancelled and resumed; administrato
   expect(await tell("checkout.session.completed", session)).toBe(200);
   await page.getByText("已到账", { exact: true }).waitFor();
   await page.goto("/subscription");
+  await page.getByText("取消自动续费").first().waitFor();
+  await screenshots(page, "renewal");
   const renewal = page.getByRole("listitem").filter({ hasText: "取消自动续费" });
   await renewal.getByText("90.00").waitFor();
   const subscription = stripe.billing.of(orderNo);
@@ -89,6 +88,9 @@ it("a plan is bought to be renewed, changed, cancelled and resumed; administrato
   expect(subscription.cancelAtPeriodEnd).toBe(false);
   await page.setViewportSize({ width: 390, height: 844 });
   await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await page.route("https://billing.stripe.com/**", (route) => route.fulfill({ body: "Stripe" }));
+  await renewal.getByRole("button", { name: "更换银行卡" }).click();
+  await page.waitForURL(`https://billing.stripe.com/p/session/${subscription.customer}?*`);
   await context.close();
 
   expect(await tell("invoice.paid", stripe.billing.renew(subscription).id)).toBe(200);

@@ -11,14 +11,13 @@ import {
   sse,
 } from "#test/emulators/fake-upstream.ts";
 import { screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: FakeUpstream;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await createFakeUpstream();
   const { url } = world.server;
   const draft = { type: 8, base_url: upstream.url, models: "gpt-4o-mini", group: "default" };
@@ -37,10 +36,7 @@ beforeAll(async () => {
   await manage(url, "POST", "/api/channel/", { ...draft, name: "兜底", key: "sk-canary-c-0123456789" });
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 async function ask(more: object = {}): Promise<number> {
   const answer = await fetch(`${world.server.url}/v1/chat/completions`, {
@@ -74,11 +70,23 @@ it("is told from the log, with what failed before and what was not needed", asyn
   await page.getByRole("link", { name: "为什么是这个渠道" }).click();
   const table = page.getByRole("group", { name: "分组 default 的候选渠道" });
   await table.getByText("#1 主力").waitFor();
-  await table.getByText("upstream_500").waitFor();
+  await table.getByText("上游返回 500").waitFor();
   await table.getByText("请求发往这里").waitFor();
   await table.getByText("当时有优先级更高的渠道可用").waitFor();
   await page.getByText("路由规则“夜间规则”没有给模型 gpt-4o-mini 留下可用的渠道").waitFor();
   await screenshots(page, "route-call");
+  // On a telephone verdict and reason are read without scrolling.
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const text of ["已失败", "上游返回 500", "请求发往这里"]) {
+    const read = table.getByText(text);
+    await expect
+      .poll(async () => {
+        const box = await read.boundingBox();
+        return (box?.x ?? 0) + (box?.width ?? 999);
+      })
+      .toBeLessThan(374);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto("/log?type=6");
   await openFirst(page);
   await page.getByRole("link", { name: "为什么没有渠道" }).click();
@@ -86,6 +94,53 @@ it("is told from the log, with what failed before and what was not needed", asyn
   await screenshots(page, "route-none");
   expect(complaints).toEqual([]);
   await context.close();
+});
+
+it("is told of a video that failed in the background, and of a count of tokens", {
+  timeout: 120_000,
+}, async () => {
+  const { url } = world.server;
+  await world.setOption("RouteRules", "[]");
+  const options = (await manage(url, "GET", "/api/option/")) as { key: string; value: string }[];
+  const ratios = options.find(({ key }) => key === "ModelRatio")?.value ?? "{}";
+  await world.setOption("ModelRatio", JSON.stringify({ ...JSON.parse(ratios), "sora-2": 1 }));
+  const draft = { type: 8, base_url: upstream.url, models: "sora-2", group: "default" };
+  await manage(url, "POST", "/api/channel/", { ...draft, name: "视频甲", key: "sk-canary-v-0123456789" });
+  await manage(url, "POST", "/api/channel/", { ...draft, name: "视频乙", key: "sk-canary-w-0123456789" });
+  const error = { code: "moderated", message: "not allowed" };
+  upstream.script((res, asked) =>
+    json({ id: "up-1", status: asked.method === "POST" ? "queued" : "failed", error })(res, asked),
+  );
+  const asked = await fetch(`${url}/v1/videos`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sora-2", prompt: "a cat", seconds: "4" }),
+  });
+  expect(asked.status).toBe(200);
+  const entries = () => manage(url, "GET", "/api/log/?type=6&model_name=sora-2");
+  await expect.poll(entries, { timeout: 60_000 }).toHaveLength(1);
+  const { page, context, complaints } = await world.visit("root");
+  await page.goto("/log?type=6&model_name=sora-2");
+  await page.getByRole("row").getByText("sora-2").first().click();
+  const details = page.getByRole("dialog", { name: "明细" });
+  await details.getByText("上游未能完成任务，未收费，原因见任务").waitFor();
+  await details.getByText("upstream_error").waitFor();
+  await screenshots(page, "log-failed-task");
+  await page.getByRole("link", { name: "为什么是这个渠道" }).click();
+  const table = page.getByRole("group", { name: "分组 default 的候选渠道" });
+  await table.getByText("视频").first().waitFor();
+  await screenshots(page, "route-failed-task");
+  await page.goto("/channel/route?group=default&model=gpt-4o-mini&format=count-messages");
+  await page.getByText("没有渠道可以计数，由本服务自行计数，请求不会被拒绝").waitFor();
+  await page.getByText("Claude token 计数（/v1/messages/count_tokens）").waitFor();
+  await screenshots(page, "route-count");
+  expect(complaints).toEqual([]);
+  await context.close();
+  // The other tests count the channels.
+  await world.setOption("ModelRatio", ratios);
+  const channels = (await manage(url, "GET", "/api/channel/")) as { id: number; models: string }[];
+  for (const { id, models } of channels)
+    if (models === "sora-2") await manage(url, "DELETE", `/api/channel/${id}`);
 });
 
 it("rules are filled in, put in order and told what they exclude; the JSON is the same", {
@@ -172,8 +227,8 @@ it("a call that was overtaken by another one beside it is told in the log", {
     .click();
   const details = page.getByRole("dialog", { name: "明细" });
   await details.getByText("比同时请求的渠道慢，已中断，上游可能仍收提示的费用").waitFor();
-  // What the prompt cost at the other channel, beside the cost of the call.
-  await expect.poll(() => details.getByText("$0.000001").count()).toBe(2);
+  // What the prompt cost at the other channel, the cost of the call, and its loss: the quota was given.
+  await expect.poll(() => details.getByText("$0.000001").count()).toBe(3);
   await screenshots(page, "log-overtaken");
   await page.getByRole("link", { name: "为什么是这个渠道" }).click();
   const table = page.getByRole("group", { name: "分组 default 的候选渠道" });
@@ -183,6 +238,54 @@ it("a call that was overtaken by another one beside it is told in the log", {
   const option = page.getByText("流式请求首字过慢时同时请求另一渠道").first();
   await option.scrollIntoViewIfNeeded();
   await screenshots(page, "setting-hedge");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it("of a channel with fifty keys says of each why it is in or out, page by page", {
+  timeout: 120_000,
+}, async () => {
+  const { url } = world.server;
+  await world.setOption("RouteRules", "[]");
+  const draft = { type: 8, base_url: upstream.url, models: "gpt-4o-mini", group: "default", name: "多密钥" };
+  const more = { key: "sk-canary-many-0", key_mode: "random", priority: 99, limits: { rpm: 6_000 } };
+  await manage(url, "POST", "/api/channel/", { ...draft, ...more });
+  const channels = (await manage(url, "GET", "/api/channel/")) as { id: number; name: string }[];
+  const id = channels.find(({ name }) => name === "多密钥")?.id ?? 0;
+  const rows = Array.from({ length: 49 }, (_, at) => `sk-canary-many-${at + 1},密钥 ${at + 1},${at % 5}`);
+  await manage(url, "POST", `/api/channel/${id}/keys`, { text: ["key,name,weight", ...rows].join("\n") });
+  const listed = (await manage(url, "GET", `/api/channel/${id}/keys?size=100`)) as { id: number }[];
+  const keys = listed.map((key) => key.id);
+  const change = (from: number, to: number, what: object) =>
+    manage(url, "PUT", `/api/channel/${id}/keys`, { ids: keys.slice(from, to), ...what });
+  await change(0, 4, { status: 2 });
+  await change(4, 7, { models: "gpt-4o" });
+  await change(7, 17, { limits: { rpm: 1, day_quota: 5_000_000 } });
+  await change(17, 18, { proxy: "direct" });
+  await change(18, 20, { limits: { rpm: 600, tpm: 90_000, running: 4 } });
+  upstream.script((res, asked) =>
+    /many-(2[0-9])$/.test(String(asked.headers.authorization))
+      ? json({ error: { message: "slow down" } }, 429, { "retry-after": "600" })(res, asked)
+      : json(chatReply("hi"))(res, asked),
+  );
+  for (let call = 0; call < 80; call += 1) await ask();
+  const { page, context, complaints } = await world.visit("root");
+  await page.goto("/channel/route?group=default&model=gpt-4o-mini&format=chat");
+  await page.getByRole("heading", { name: `渠道 #${id} 多密钥 的密钥（50 个）` }).waitFor();
+  const table = page.getByRole("group", { name: `渠道 ${id} 的密钥` });
+  await table.getByText("参与选择").first().waitFor();
+  await screenshots(page, "route-keys");
+  await page.getByTitle("2", { exact: true }).click();
+  await table.getByText("每分钟请求数已满").first().waitFor();
+  await page.getByRole("combobox", { name: `渠道 ${id} 的密钥按结论筛选` }).click();
+  await page.getByTitle("已禁用 4").click();
+  await table
+    .getByText(/管理员已停用/)
+    .first()
+    .waitFor();
+  expect(await table.getByText(/管理员已停用/).count()).toBe(4);
+  await page.goto("/channel/route?group=default&model=gpt-4o-mini&format=speech");
+  await page.getByText("不按 Token").first().waitFor();
   expect(complaints).toEqual([]);
   await context.close();
 });

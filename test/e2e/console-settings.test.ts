@@ -335,6 +335,8 @@ describe("the playground", () => {
     const { page, context, asked } = await visit("root");
     await page.goto("/playground");
     await page.getByLabel("消息").fill("write a poem");
+    // The models of the token come a moment later.
+    await page.locator("button:enabled", { hasText: "发送" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByText(/Tollgate counts every token/).waitFor();
     const facts = page.locator(".tg-play-facts", { hasText: /花费 \$/ });
@@ -367,6 +369,7 @@ describe("the playground", () => {
       await page.getByLabel("模型").fill(model);
       await page.keyboard.press("Enter");
       await page.getByLabel("消息").fill("write a poem");
+      await page.locator("button:enabled", { hasText: "发送" }).waitFor();
       await page.keyboard.press("Enter");
       const facts = page.getByText(new RegExp(`${model} · .* · 花费 \\$`));
       await facts.waitFor();

@@ -1,17 +1,11 @@
 // Lines of the specification that no other test proves: what states, thresholds and units look like, what forms refuse, how long
 // things take, which role sees which links. Rows of states that a server reaches rarely are put into its answers.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 /** Answers a list with these rows, whatever the server holds. */
 async function answer(page: Page, path: string, rows: readonly object[]): Promise<void> {

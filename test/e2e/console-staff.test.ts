@@ -1,16 +1,11 @@
 // Permission sets in the console (requirements Z15, Z17): made and given by a super administrator; administrators who are bound see the
 // pages and buttons that the set opens, and no others. Service accounts (requirements Z18) are made, shown once and ended.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { screenshot, screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 it("a set is copied, narrowed and given; menu, buttons and pages follow it", async () => {
   await manage(world.server.url, "POST", "/api/channel/", {

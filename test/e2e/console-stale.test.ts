@@ -1,16 +1,10 @@
 // What a page shows may be no longer so: another user changed it, calls spent it, an answer was lost; and what a field holds may be
 // out of bounds. In a real browser against the real server.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 const api = (method: string, path: string, body?: unknown) => manage(world.server.url, method, path, body);
 

@@ -1,25 +1,20 @@
 // Statements in a real browser: on the page, on paper and as a file, in the language of their reader; and those of a user for who keeps the books.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { monthOf } from "#contract/month.ts";
 import { screenshot, screenshots } from "#test/worlds/browser.ts";
-import { bytesOf, type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { bytesOf, createConsoleWorld } from "#test/worlds/console-world.ts";
 import { readPdf } from "#test/worlds/pdf-reader.ts";
 import { manage } from "#test/worlds/process.ts";
 
 const CHINESE = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
 const month = monthOf(Date.now() / 1_000);
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   const { url } = world.server;
   await manage(url, "PUT", "/api/user/", { id: 2, username: "lihua", quota: 1_500_000, remark: "测试" });
 }, 180_000);
-
-afterAll(async () => {
-  await world?.close();
-});
 
 /** What the button's file says. */
 async function downloaded(page: Page, button: string) {
@@ -41,6 +36,55 @@ describe("a statement", () => {
     expect(texts).toEqual(expect.arrayContaining(["期初", "期末", "lihua (#2)", "1,500,000"]));
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  it("adds up as it is shown, also where a dollar is no round number of units", async () => {
+    await world.setOption("QuotaPerUnit", "300000");
+    const { context, page, complaints } = await world.visit("lihua");
+    // A month of several tokens, plans and tags, as the server would tell it.
+    await page.route(`**/api/statement/${month}`, async (route) => {
+      const answer = await (await route.fetch()).json();
+      const row = { model_name: "claude-sonnet-4-5", calls: 1_234, plan_quota: 70_001, shortfall: 0 };
+      const usage = [
+        { ...row, token_id: 1, token_name: "客服机器人", tags: "正式,客服", quota: 1_234_567 },
+        { ...row, token_id: 2, token_name: "数据分析", tags: "正式", quota: 400_000, plan_quota: 1 },
+        { ...row, token_id: 3, token_name: "临时", tags: "", quota: 1, plan_quota: 0, shortfall: 5 },
+      ];
+      const sums = [
+        { kind: "pay", entries: 1, quota: 3_000_001 },
+        { kind: "consume", entries: 3_702, quota: -1_634_568 },
+      ];
+      const data = { ...answer.data, opening: 1, closing: 1_365_434, debt: 20_000, usage, sums };
+      await route.fulfill({ json: { ...answer, data } });
+    });
+    await page.goto(`/statement/${month}`);
+    await page
+      .getByRole("row", { name: /^四舍五入差/ })
+      .first()
+      .waitFor();
+    const section = (title: string) =>
+      page.locator(".tg-section").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
+    const cells = (title: string, name: RegExp) =>
+      section(title).getByRole("row", { name }).getByRole("cell").allTextContents();
+    expect(await cells("额度", /^四舍五入差/)).toEqual(["四舍五入差", "", "$0.000001", ""]);
+    expect(await cells("额度", /^期末/)).toEqual(["期末", "", "$4.551447", "1,365,434"]);
+    expect(await cells("用量", /^四舍五入差/)).toEqual([
+      ...["四舍五入差", "", "$0.000001", "", "", "—", "—", ""],
+    ]);
+    expect(await cells("用量", /^合计/)).toEqual([
+      ...["合计", "", "$5.448560", "1,634,568", "3,702"],
+      ...["$0.233340", "$0.000017", ""],
+    ]);
+    expect(await cells("按标签", /^正式/)).toEqual([
+      ...["正式", "$5.448557", "1,634,567", "2,468"],
+      ...["$0.233340", "—"],
+    ]);
+    await screenshots(page, "statement-rounded");
+    await section("按标签").scrollIntoViewIfNeeded();
+    await screenshots(page, "statement-rounded-tags");
+    expect(complaints).toEqual([]);
+    await context.close();
+    await world.setOption("QuotaPerUnit", "500000");
   });
 
   it("is English for a reader of English, on the page, printed and as a file", async () => {

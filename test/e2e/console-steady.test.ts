@@ -1,8 +1,8 @@
 // What stands on a page stays where it is: while answers come in, and whatever length they have. A real browser against the real
 // server.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { describe, expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
 const DESK = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -27,15 +27,7 @@ const logRow = (id: number) => ({
   content: "模型倍率 2.5，补全倍率 5，分组倍率 1",
 });
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(async () => {
-  await world?.close();
-});
+const world = createConsoleWorld();
 
 /** Sums up what moves, from the first picture on. */
 async function watchShifts(page: Page): Promise<void> {

@@ -5,26 +5,22 @@ import { DatabaseSync } from "node:sqlite";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { codeOf, fromBase32, stepOf } from "#server/accounts/totp.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
 const WANGFANG = 3;
-const DAY_SEC = 24 * 3600;
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let database: DatabaseSync;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   database = new DatabaseSync(join(world.dataDir, "tollgate.db"), { timeout: 10_000 });
   // No call makes another super administrator.
   database.prepare("UPDATE users SET role = 100 WHERE id = ?").run(WANGFANG);
 }, 180_000);
 
-afterAll(async () => {
-  database?.close();
-  await world?.close();
-});
+afterAll(() => database?.close());
 
 async function enrol({ request }: BrowserContext): Promise<void> {
   const begun = await (await request.post("/api/user/factor/totp/begin")).json();

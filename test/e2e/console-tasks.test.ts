@@ -2,18 +2,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { screenshot, screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage, rootKey } from "#test/worlds/process.ts";
 
 const MODEL = "sora-2";
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 let upstream: FakeUpstream;
 
 /** What the upstream says of each task by its id. */
 const states = new Map<string, object>();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   upstream = await createFakeUpstream();
   let made = 0;
   upstream.script((res, asked) => {
@@ -22,6 +21,8 @@ beforeAll(async () => {
       return json({ id: `up-${made}`, status: "queued" })(res, asked);
     }
     const id = /up-\d+/.exec(asked.path)?.[0] ?? "";
+    // Not before it is asked to: the poller would see it, and there would be nothing left to cancel.
+    if (asked.method !== "GET") states.set(id, { status: "cancelled" });
     return json({ id, ...states.get(id) })(res, asked);
   });
   const { url } = world.server;
@@ -46,10 +47,7 @@ beforeAll(async () => {
   }
 }, 180_000);
 
-afterAll(async () => {
-  await world?.close();
-  await upstream?.close();
-});
+afterAll(() => upstream?.close());
 
 describe("tasks", () => {
   it("are shown with state, cost and channel, and one that runs is cancelled", {
@@ -75,11 +73,12 @@ describe("tasks", () => {
       expect(await page.getByText(text).count()).toBeGreaterThan(0);
     await screenshots(page, "tasks");
     await page.setViewportSize({ width: 1440, height: 900 });
-    states.set("up-3", { status: "cancelled" });
     const row = page.getByRole("row").filter({ hasText: "进行中 40%" });
     await row.getByRole("button", { name: "取消" }).click();
+    // It is said for a moment only.
+    const said = page.getByText("任务已取消！").waitFor();
     await page.getByRole("button", { name: "确认取消" }).click();
-    await page.getByText("任务已取消！").waitFor();
+    await said;
     await page.getByText("已取消", { exact: true }).waitFor();
     await page.getByTitle("进行中", { exact: true }).click();
     await page.getByText("没有进行中的任务。").waitFor();

@@ -1,16 +1,11 @@
 // A team in a real browser (requirements O04–O07): made, filled by a link, capped, and seen by who may only look.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { screenshot, screenshots } from "#test/worlds/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
+import { inviteLink } from "#test/worlds/team-console.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer can change nothing", async () => {
   const { server, visit } = world;
@@ -33,20 +28,9 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
     .click();
   await page.getByText("$5.00").first().waitFor();
 
-  const invite = async (role: RegExp) => {
-    await page.getByRole("button", { name: "邀请成员" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("角色").click();
-    await page.locator(".ant-select-item-option").filter({ hasText: role }).click();
-    await dialog.getByRole("button", { name: "生成链接" }).click();
-    const link = await dialog.getByLabel("邀请链接", { exact: true }).inputValue();
-    await dialog.getByRole("button", { name: /^完\s?成$/ }).click();
-    await dialog.waitFor({ state: "hidden" });
-    return new URL(link);
-  };
-  const link = await invite(/^成员/);
+  const link = await inviteLink(page, /^成员/);
   const guest = await visit("wangfang");
-  await guest.page.goto(link.pathname + link.hash);
+  await guest.page.goto(link);
   await guest.page.getByText(/邀请您以“成员”/).waitFor();
   await screenshot(guest.page, "team-join");
   await guest.page.getByRole("button", { name: "加入团队" }).click();
@@ -75,10 +59,10 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   await guest.page.getByText("实际使用受团队钱包剩余额度限制").waitFor();
   await guest.page.getByRole("textbox", { name: "名称" }).fill("评测");
   await guest.page.getByRole("button", { name: /^提\s?交$/ }).click();
-  await guest.page.waitForURL(/\/token\?team=/);
+  await guest.page.waitForURL(/\/t\/\d+\/token$/);
   await guest.page.getByRole("row", { name: /评测.*wangfang/ }).waitFor();
   await screenshot(guest.page, "team-tokens");
-  await page.goto(page.url().replace(/\/team\/(\d+).*/, "/token?team=$1"));
+  await page.goto(page.url().replace(/\/team\/(\d+).*/, "/t/$1/token"));
   const others = page.getByRole("row", { name: /评测/ });
   await others.waitFor();
   expect(await others.getByRole("button", { name: /复制/ }).count()).toBe(0);
@@ -100,7 +84,7 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   // A link that no user has used yet is listed, and taken back.
   await page.goto("/team/1?tab=invitation");
   await page.getByText("没有可用的邀请").waitFor();
-  await invite(/^只读/);
+  await inviteLink(page, /^只读/);
   await page.getByText("0 / 1").waitFor();
   await screenshot(page, "team-invitations");
   await page.getByRole("button", { name: "撤回" }).click();
@@ -115,9 +99,13 @@ it("an owner makes a team, pays in, invites by a link and sets a cap; a viewer c
   await page.getByRole("heading", { name: "研发二组" }).waitFor();
   // What cannot be undone stands last.
   expect(await page.locator(".tg-team-buttons > *").last().textContent()).toBe("解散团队");
-  await page.getByRole("tab", { name: "费用" }).click();
-  await page.getByText("按成员").waitFor();
-  await screenshot(page, "team-cost");
+  await page.getByRole("tab", { name: "操作记录" }).click();
+  await page.getByRole("row", { name: /团队改名/ }).waitFor();
+  await screenshots(page, "team-acts");
+  await page.getByRole("row", { name: /团队改名/ }).click();
+  await page.getByRole("dialog").getByText("研发二组").waitFor();
+  await screenshot(page, "team-act");
+  await page.keyboard.press("Escape");
   for (const [who, name] of [
     [page, "team-owner-390"],
     [guest.page, "team-viewer-390"],
@@ -150,13 +138,13 @@ it("an owner makes a project, caps it and gives it a token (requirements O09)", 
   await row.getByText(/\$0\.00 \/ \$1\.00/).waitFor();
   await dialog.waitFor({ state: "hidden" });
   await screenshots(page, "team-projects");
-  await page.goto("/token/add?team=1");
+  await page.goto("/t/1/token/add");
   await page.getByLabel("名称", { exact: true }).fill("官网");
   await page.getByRole("combobox", { name: "项目" }).click();
   await page.getByTitle("官网改版").click();
   await screenshots(page, "team-project-token");
   await page.getByRole("button", { name: "提交" }).click();
-  await page.waitForURL("**/token?team=1");
+  await page.waitForURL("**/t/1/token");
   await page.goto("/team/1?tab=project");
   await row.waitFor();
   expect(await row.getByRole("button", { name: "删除" }).isDisabled()).toBe(true);
@@ -170,7 +158,7 @@ it("an owner tops up the wallet with a code (requirements O10)", async () => {
   const { page, context, complaints } = await world.visit("lihua");
   await page.goto("/team/1");
   await page.locator(".tg-team-buttons").getByRole("link", { name: "充值" }).click();
-  await page.waitForURL("**/topup?team=1");
+  await page.waitForURL("**/t/1/topup");
   await page.getByRole("heading", { name: "团队钱包" }).waitFor();
   expect(await page.getByLabel("礼品码（可选）").count()).toBe(0);
   await page.getByText("$5.00").last().waitFor();

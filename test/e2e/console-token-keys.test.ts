@@ -1,15 +1,9 @@
 // Keys in the console: shown once, rotated, found by tag; made and limited by an administrator for another user (requirements K11–K14).
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { expect, it } from "vitest";
+import { createConsoleWorld } from "#test/worlds/console-world.ts";
 
-let world: ConsoleWorld;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-}, 180_000);
-
-afterAll(() => world?.close());
+const world = createConsoleWorld();
 
 /** The status of a call with this key. */
 async function use(key: string): Promise<number> {

@@ -1,17 +1,16 @@
 // Views of lists (requirements B10, Y60): filters are asked of the server and stand in the address, a copied link opens the same view in a
 // browser that knows nothing of it, and a file has all rows that match, exactly and without formulas.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { screenshots } from "#test/worlds/browser.ts";
 import { furnish } from "#test/worlds/console-pages.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { contentOf, createConsoleWorld } from "#test/worlds/console-world.ts";
 import { manage } from "#test/worlds/process.ts";
 
-let world: ConsoleWorld;
+const world = createConsoleWorld();
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
   const upstream = await startHttpEmulator(() => ({ status: 500, json: {} }));
   await furnish(world, { url: upstream.url, key: "up-key" });
   await upstream.close();
@@ -19,7 +18,6 @@ beforeAll(async () => {
   await manage(url, "POST", "/api/redemption/", { name: "=1+1", quota: 7, count: 100 });
   await manage(url, "PUT", "/api/user/", { id: 2, group: "vip" });
 }, 180_000);
-afterAll(() => world?.close());
 
 const rowsOf = (page: Page) => page.locator("tbody tr.ant-table-row");
 
@@ -95,7 +93,7 @@ describe("a file", () => {
     await page.goto("/redemption?status=1");
     await expect.poll(() => rowsOf(page).count()).toBe(20);
     const [head, ...lines] = await fileOf(page);
-    expect(head).toBe("ID,名称,状态,额度（点）,创建用户 ID,创建时间,兑换用户 ID,兑换时间");
+    expect(head).toBe("ID,名称,状态,额度（点）,售价（元）,创建用户 ID,创建时间,兑换用户 ID,兑换时间");
     expect(lines).toHaveLength(103);
     expect(lines.filter((line) => line.includes(",'=1+1,未使用,7,"))).toHaveLength(100);
     // The codes themselves are money.

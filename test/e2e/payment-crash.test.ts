@@ -13,7 +13,7 @@ import { testDirectory } from "#test/worlds/directory.ts";
 import { type Desk, startDesks, type Told } from "#test/worlds/pay-desks.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
 import { manage, type ServerProcess, startServer } from "#test/worlds/process.ts";
-import { rounds } from "#test/worlds/soak.ts";
+import { IS_SOAK, rounds } from "#test/worlds/soak.ts";
 import { type Engine, engines } from "#test/worlds/stores.ts";
 
 const ROUNDS = rounds(4, 200);
@@ -129,6 +129,8 @@ function isGone(server: ServerProcess): Promise<boolean> {
 class Nodes {
   readonly dataDir = testDirectory();
   readonly #armed = join(this.dataDir, "kill-at");
+  /** Of the other one, which is never armed. */
+  readonly #spared = join(this.dataDir, "spared");
   #postgres: PostgresDatabase | undefined;
   #victim: ServerProcess | undefined;
   #other: ServerProcess | undefined;
@@ -146,18 +148,18 @@ class Nodes {
   async start(engine: Engine): Promise<void> {
     if (engine === "postgres") this.#postgres = await createPostgresDatabase();
     await this.#boot();
-    if (this.#postgres) this.#other = await startServer(testDirectory(), this.#env());
+    if (this.#postgres) this.#other = await startServer(testDirectory(), this.#env(this.#spared));
   }
 
-  #env(): Record<string, string> {
+  #env(at: string): Record<string, string> {
     const url = this.#postgres?.url;
     const database = url === undefined ? {} : { DATABASE_URL: url };
-    return { MASTER_KEY, TRUSTED_PROXIES: "127.0.0.0/8", ...database };
+    const preload = `--import ${PRELOAD}?at=${encodeURIComponent(at)}`;
+    return { MASTER_KEY, TRUSTED_PROXIES: "127.0.0.0/8", NODE_OPTIONS: preload, ...database };
   }
 
   async #boot(): Promise<void> {
-    const preload = `--import ${PRELOAD}?at=${encodeURIComponent(this.#armed)}`;
-    this.#victim = await startServer(this.dataDir, { ...this.#env(), NODE_OPTIONS: preload });
+    this.#victim = await startServer(this.dataDir, this.#env(this.#armed));
   }
 
   /** Runs what is to be interrupted before a statement of the ledger, and has both servers afterwards. */
@@ -187,6 +189,15 @@ class Nodes {
   get places(): readonly string[] {
     const log = `${this.#armed}.log`;
     return existsSync(log) ? [...new Set(readFileSync(log, "utf8").trim().split("\n"))] : [];
+  }
+
+  /** Statements of every transaction that credited an order. */
+  get credit(): readonly string[] {
+    const logs = [this.#armed, this.#spared].map((at) => `${at}.credits`).filter((log) => existsSync(log));
+    const all = logs.flatMap((log) => readFileSync(log, "utf8").trim().split("\n"));
+    // Written by kill-at-statement.ts.
+    const [first, ...others] = all.map((line) => new Set(JSON.parse(line) as string[]));
+    return [...(first ?? [])].filter((statement) => others.every((ran) => ran.has(statement)));
   }
 
   /** Ends the servers and opens what they wrote. */
@@ -234,7 +245,7 @@ describe.each(engines)("payments on %s", (engine) => {
       // The provider tells again until it is heard.
       expect(await tell(nodes.victim, path, told, round)).toMatch(/^ok/);
     }
-    const { kills, places } = nodes;
+    const { kills, places, credit } = nodes;
     const store = await nodes.end();
     onTestFinished(() => store.close());
     const polled = await expectCredited(store.db, orders);
@@ -242,6 +253,12 @@ describe.each(engines)("payments on %s", (engine) => {
       `${engine}: ${orders.length} orders, ${kills} kills before ${places.length} statements, ${polled} found by asking first\n`,
     );
     expect(kills).toBeGreaterThan(0);
+    process.stdout.write(
+      `${credit.map((one) => `${places.includes(one) ? "killed" : "      "} ${one}\n`).join("")}`,
+    );
+    // From BEGIN to COMMIT, with the order, its event and the entries between.
+    expect(credit.length).toBeGreaterThan(5);
+    if (IS_SOAK) expect(credit.filter((one) => !places.includes(one))).toEqual([]);
   });
 });
 

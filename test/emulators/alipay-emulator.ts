@@ -8,21 +8,35 @@ import { beijingText, keyPair, type Now, PayDesk, type PayOrder } from "./pay-de
 const APP_ID = "2021000000000001";
 const SELLER_ID = "2088000000000001";
 
-export async function startAlipay(now: Now) {
+/** What a line of a bill says of a trade or a refund. */
+interface Told {
+  readonly ms: number;
+  readonly money: string;
+  readonly request: string;
+}
+
+/** `placed` gives the address of its bills, as they are asked for. */
+export async function startAlipay(now: Now, placed = (url: string) => url) {
   const desk = new PayDesk(now);
-  const merchant = keyPair();
-  const platform = keyPair();
-  const refunds = new Set<string>();
+  const merchant = keyPair("merchant of Alipay");
+  const platform = keyPair("Alipay");
+  /** By number: of which order, how much, and when. */
+  const refunds = new Map<
+    string,
+    { readonly orderNo: string; readonly amount: number; readonly ms: number }
+  >();
   type Biz = Readonly<Record<string, string>>;
-  /** `isWronglySigned`: answers carry a signature of something else; `isUnsigned`: they carry none; `look`: what questions about orders are answered with beside, or instead of, what is so. */
+  /** `isWronglySigned`: answers carry a signature of something else; `isUnsigned`: they carry none; `isRefundDenied`: no question about a refund finds one; `look`: what questions about orders are answered with beside, or instead of, what is so. */
   const faults: {
     isWronglySigned: boolean;
     isUnsigned: boolean;
+    isRefundDenied: boolean;
     look: Biz;
     beforeClose: (order: PayOrder) => void;
   } = {
     isWronglySigned: false,
     isUnsigned: false,
+    isRefundDenied: false,
     look: {},
     beforeClose: () => undefined,
   };
@@ -44,11 +58,15 @@ export async function startAlipay(now: Now) {
     return { ...done, out_trade_no: order.orderNo };
   }
 
+  function takeBack(orderNo: string, number: string, amount: number): void {
+    desk.order(orderNo).refunded += amount;
+    refunds.set(number, { orderNo, amount, ms: now() });
+  }
+
   function refund(order: PayOrder, biz: Biz): Biz {
     const number = biz["out_request_no"] ?? "";
     const isNew = !refunds.has(number);
-    if (isNew) order.refunded += minorOf(biz["refund_amount"] ?? "") ?? 0;
-    refunds.add(number);
+    if (isNew) takeBack(order.orderNo, number, minorOf(biz["refund_amount"] ?? "") ?? 0);
     return { ...done, fund_change: isNew ? "Y" : "N", refund_fee: minorText(order.refunded) };
   }
 
@@ -68,19 +86,32 @@ export async function startAlipay(now: Now) {
   /** Made by 9 o'clock of the next day; a day without trades has none. */
   function billUrl(day: string): Biz {
     const isMade = now() >= Date.parse(`${day}T00:00:00+08:00`) + 33 * 3_600_000;
-    if (!isMade || desk.paidOn(day).length === 0)
+    if (!isMade || desk.paidOn(day).length + refundedOn(day).length === 0)
       return { code: "40004", msg: "Business Failed", sub_code: "isp.bill_not_exist" };
-    return { ...done, bill_download_url: `${desk.url}/downloadBillFile.resource?bizDates=${day}` };
+    return { ...done, bill_download_url: `${placed(desk.url)}/downloadBillFile.resource?bizDates=${day}` };
   }
+
+  const refundedOn = (day: string) => [...refunds].filter(([, { ms }]) => beijingText(ms).startsWith(day));
 
   /** In GBK, two texts in an archive: the trades, and their sums. */
   function bill(day: string): Buffer {
-    const lines = desk.paidOn(day).map(({ orderNo, tradeNo, amount, paidMs }) => {
-      const at = beijingText(paidMs);
-      const start = [`${tradeNo}\t`, `${orderNo}\t`, "交易", "账户充值", at, at, "", "", "", "", "测*(***)"];
-      const paid = [minorText(amount), minorText(amount - 1), "0.00", "0.00", "0.00", "0.01"];
-      return [...start, ...paid, "0.00", "", "0.00", "0.00", "", "-0.18", "0.00", ""].join(",");
-    });
+    const line = (order: PayOrder, kind: string, { ms, money, request }: Told) => {
+      const at = beijingText(ms);
+      const start = [`${order.tradeNo}\t`, `${order.orderNo}\t`, kind, "账户充值", at, at];
+      const paid = [money, money, "0.00", "0.00", "0.00", "0.01"];
+      const end = ["0.00", "", "0.00", "0.00", request, "-0.18", "0.00", ""];
+      return [...start, "", "", "", "", "测*(***)", ...paid, ...end].join(",");
+    };
+    const lines = [
+      ...desk
+        .paidOn(day)
+        .map((order) =>
+          line(order, "交易", { ms: order.paidMs, money: minorText(order.amount), request: "" }),
+        ),
+      ...refundedOn(day).map(([request, { orderNo, amount, ms }]) =>
+        line(desk.order(orderNo), "退款", { ms, money: `-${minorText(amount)}`, request }),
+      ),
+    ];
     const titles =
       "支付宝交易号,商户订单号,业务类型,商品名称,创建时间,完成时间,门店编号,门店名称,操作员,终端号,对方账户,订单金额（元）," +
       "商家实收（元）,支付宝红包（元）,集分宝（元）,支付宝优惠（元）,商家优惠（元）,券核销金额（元）,券名称,商家红包消费金额（元）," +
@@ -113,7 +144,10 @@ export async function startAlipay(now: Now) {
     if (!order || order.state === "open") return missing;
     if (method === "alipay.trade.refund") return refund(order, biz);
     if (method === "alipay.trade.query") return look(order);
-    return refunds.has(biz["out_request_no"] ?? "") ? { ...done, refund_status: "REFUND_SUCCESS" } : done;
+    const known = refunds.get(biz["out_request_no"] ?? "");
+    if (known?.orderNo !== order.orderNo || faults.isRefundDenied) return done;
+    const facts = { out_trade_no: order.orderNo, refund_amount: minorText(known.amount) };
+    return { ...done, ...facts, refund_status: "REFUND_SUCCESS" };
   }
 
   await desk.start(async ({ path, body, query }) => {
@@ -141,6 +175,8 @@ export async function startAlipay(now: Now) {
     merchant,
     platform,
     faults,
+    /** A refund made in the merchant's own console. */
+    takeBack,
     /** The form of a notice, signed after the changes. */
     notice(order: PayOrder, change: Readonly<Record<string, string>> = {}): string {
       const fields = Object.entries({

@@ -8,8 +8,8 @@ const KEY = "TgTestKey0123456789abcdefABCDEF0";
 
 export async function startEpay(now: Now) {
   const desk = new PayDesk(now);
-  const merchant = keyPair();
-  const platform = keyPair();
+  const merchant = keyPair("merchant of epay");
+  const platform = keyPair("epay");
   const seconds = () => String(Math.floor(now() / 1000));
 
   const facts = (order: PayOrder) => ({
@@ -28,10 +28,18 @@ export async function startEpay(now: Now) {
   };
   /** When orders were made, ms; those that were put in by a test at the time of the first list. */
   const added = new Map<string, number>();
-  /** `beforePage` runs before a page of the list is answered; `isWronglySigned`: answers of V2 carry a signature of something else. */
-  const faults: { beforePage: (page: number) => Promise<void>; isWronglySigned: boolean } = {
+  /**
+   * `beforePage` runs before a page of the list is answered; `isWronglySigned`: answers of V2 carry a signature of something else;
+   * `namesRefunds`: how much went back is told.
+   */
+  const faults: {
+    beforePage: (page: number) => Promise<void>;
+    isWronglySigned: boolean;
+    namesRefunds: boolean;
+  } = {
     beforePage: async () => undefined,
     isWronglySigned: false,
+    namesRefunds: true,
   };
 
   /** Newest first, from a row on. */
@@ -88,7 +96,11 @@ export async function startEpay(now: Now) {
     verifiesEpayV2(new Map(form), merchant.publicKey, Math.floor(now() / 1000));
   /** 2 = something of it went back. */
   const statusNumber = (order: PayOrder) => (order.state === "paid" ? (order.refunded > 0 ? 2 : 1) : 0);
-  const statusOf = (order: PayOrder) => ({ ...facts(order), status: statusNumber(order) });
+  const statusOf = (order: PayOrder) => ({
+    ...facts(order),
+    status: statusNumber(order),
+    ...(order.refunded > 0 && faults.namesRefunds && { refundmoney: minorText(order.refunded) }),
+  });
 
   function queryV1(query: URLSearchParams) {
     const order = desk.orders.get(query.get("out_trade_no") ?? "");

@@ -134,6 +134,31 @@ export function sse(...parts: readonly (string | number | "cut")[]): Step {
   };
 }
 
+export interface HeldStream {
+  readonly step: Step;
+  /** Resolves when it has begun. */
+  readonly begun: Promise<void>;
+  /** Lets it end, with its usage. */
+  end(): void;
+}
+
+/** An event stream that says "hi" and then waits. */
+export function heldStream(usage: unknown): HeldStream {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  return {
+    begun,
+    end,
+    async step(res) {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(chunk({ content: "hi" }));
+      begin();
+      await isOver;
+      res.end(usageChunk(usage) + DONE);
+    },
+  };
+}
+
 /** Breaks the connection before any answer. */
 export const reset: Step = (res) => {
   res.socket?.resetAndDestroy();

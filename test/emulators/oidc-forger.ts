@@ -14,6 +14,20 @@ export interface Lies {
   readonly hangs?: boolean;
 }
 
+/** What a provider says of itself. */
+export function discoveryOf(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    userinfo_endpoint: `${issuer}/profile`,
+    response_types_supported: ["code"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["RS256"],
+  };
+}
+
 export interface Forger extends HttpEmulator {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -73,17 +87,7 @@ export async function startForger(): Promise<Forger> {
     if (path === "/.well-known/openid-configuration")
       return (
         forger.discovery?.(issuer) ?? {
-          json: {
-            issuer,
-            authorization_endpoint: `${issuer}/authorize`,
-            token_endpoint: `${issuer}/token`,
-            jwks_uri: `${issuer}/jwks`,
-            userinfo_endpoint: `${issuer}/profile`,
-            response_types_supported: ["code"],
-            subject_types_supported: ["public"],
-            id_token_signing_alg_values_supported: ["RS256"],
-            authorization_response_iss_parameter_supported: true,
-          },
+          json: { ...discoveryOf(issuer), authorization_response_iss_parameter_supported: true },
         }
       );
     if (path === "/jwks")

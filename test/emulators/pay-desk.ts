@@ -16,10 +16,11 @@ export interface PayOrder {
   paidMs: number;
 }
 
-/** How the next calls are answered; `lost` = the call takes effect, and its answer is thrown away. */
-export type PayMode = "ok" | "500" | "html" | "truncated" | "lost" | "redirect" | "huge";
+/** How the next calls are answered; `lost` = the call takes effect, and its answer is thrown away; `silent` = the same, and no answer comes. */
+export type PayMode = "ok" | "500" | "html" | "truncated" | "lost" | "redirect" | "huge" | "silent";
 
 const HUGE_BYTES = 100 * 1024 * 1024;
+let hugeBody: Buffer | undefined;
 
 /** The clock of the emulator, so that signatures are of the test's time. Unit: ms. */
 export type Now = () => number;
@@ -27,8 +28,12 @@ export type Now = () => number;
 export class PayDesk {
   readonly orders = new Map<string, PayOrder>();
   mode: PayMode = "ok";
+  /** How far its clock is away from the test's, in the `Date` of answers. */
+  clockOffSec = 0;
   /** Runs before a new order is answered. */
   beforeCreateAnswers: (order: PayOrder) => Promise<void> = async () => undefined;
+  /** Runs before anything is answered. */
+  beforeAnswers: () => Promise<void> = async () => undefined;
   /** An order that is in no list of the provider; "" = all are. */
   hideFromList = "";
   readonly #now: Now;
@@ -41,8 +46,12 @@ export class PayDesk {
 
   async start(answer: (heard: Heard) => Promise<Reply>): Promise<void> {
     this.#server = await startHttpEmulator(async (heard) => {
+      await this.beforeAnswers();
       const reply = this.mode === "500" || this.mode === "redirect" ? {} : await answer(heard);
-      return distort(reply, this.mode);
+      if (this.mode === "silent") return undefined;
+      const date = new Date(this.#now() + this.clockOffSec * 1_000).toUTCString();
+      const told = distort(reply, this.mode);
+      return { ...told, headers: { date, ...told.headers } };
     });
   }
 
@@ -108,14 +117,28 @@ function distort(reply: Reply, mode: PayMode): Reply {
   if (mode === "redirect") return { status: 302, json: {}, headers: { location: "http://127.0.0.1:1/" } };
   if (mode === "html")
     return { body: Buffer.from("<html>维护中</html>"), headers: { "content-type": "text/html" } };
-  if (mode === "huge") return { body: Buffer.alloc(HUGE_BYTES, " ") };
+  if (mode === "huge") {
+    // Filled once: that takes longer than all else in a test.
+    hugeBody ??= Buffer.alloc(HUGE_BYTES, " ");
+    return { body: hugeBody };
+  }
   if (mode !== "truncated") return reply;
   const whole = reply.body ? Buffer.from(reply.body) : Buffer.from(JSON.stringify(reply.json));
   return { ...reply, body: whole.subarray(0, Math.floor(whole.length / 2)) };
 }
 
-/** A pair of RSA keys: PEM texts, and keys to sign and verify with. */
-export function keyPair() {
+const pairs = new Map<string, ReturnType<typeof newKeyPair>>();
+
+/** The pair of RSA keys of this owner, PEM texts and keys to sign and verify with: made once in a process, since that takes long. */
+export function keyPair(owner: string) {
+  const known = pairs.get(owner);
+  if (known) return known;
+  const pair = newKeyPair();
+  pairs.set(owner, pair);
+  return pair;
+}
+
+function newKeyPair() {
   const pair = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const privatePem = pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const publicPem = pair.publicKey.export({ type: "spki", format: "pem" }).toString();

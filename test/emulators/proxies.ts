@@ -1,7 +1,7 @@
 // Outbound proxies for tests: one of ours that records what it is told and misbehaves on demand, and two independent ones from the
 // registry.
 import { lookup as systemLookup } from "node:dns";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, createServer, isIP, type Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 import { Server as ChainServer } from "proxy-chain";
 import { createServer as createSocks } from "simple-socks";
@@ -90,16 +90,18 @@ function worldOf({ port, made, sockets, close }: Listening): Omit<ProxyWorld, "a
   return { port, made, sockets, close };
 }
 
-/** `proxy-chain`, with every name this machine. */
+/** `proxy-chain`, with every name this machine; it looks no addresses up, so that those are a second proxy's. */
 export async function startChainProxy(login?: string): Promise<ProxyWorld> {
   const asked: string[] = [];
+  const behind = await startHttpProxy();
   const server = new ChainServer({
     port: 0,
     host: "127.0.0.1",
     prepareRequestFunction({ username, password, hostname, port }) {
+      if (login !== undefined && `${username}:${password}` !== login) return { requestAuthentication: true };
       asked.push(`${hostname}:${port}`);
-      const isKnown = login === undefined || `${username}:${password}` === login;
-      return { requestAuthentication: !isKnown, dnsLookup: toHere };
+      if (isIP(hostname) === 0) return { dnsLookup: toHere };
+      return { upstreamProxyUrl: `http://127.0.0.1:${behind.port}` };
     },
   });
   await server.listen();
@@ -113,7 +115,10 @@ export async function startChainProxy(login?: string): Promise<ProxyWorld> {
     asked,
     heads: [],
     sockets: new Set(),
-    close: () => server.close(true),
+    async close() {
+      await server.close(true);
+      await behind.close();
+    },
   };
 }
 

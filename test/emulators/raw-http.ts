@@ -1,6 +1,7 @@
 // What the tests of HTTP calls share: servers that say exactly these bytes, and calls whose events are all kept.
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach } from "vitest";
 import { createEgress, type Egress, type EgressOptions } from "#server/egress/dispatcher.ts";
 import type { EgressFault, EgressRequest, Flow, ReplyHeaders } from "#server/egress/send.ts";
@@ -179,4 +180,18 @@ export async function until(isSo: () => boolean, withinMs = 30_000): Promise<voi
     if (Date.now() > endMs) throw new Error("it did not come true");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** A port of a process that accepts no connection: it listens with a tiny backlog, and its thread then sleeps. */
+export async function startDeaf(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const sleeper = new Worker(
+    `const { parentPort } = require("node:worker_threads");
+     const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+       parentPort.postMessage(server.address().port);
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8_000);
+     });`,
+    { eval: true },
+  );
+  const [port]: unknown[] = await once(sleeper, "message");
+  return { port: Number(port), close: async () => void (await sleeper.terminate()) };
 }

@@ -31,8 +31,8 @@ export interface ResponsesEmulator {
   tell(id: string, delta: string): void;
   /** How many follow it. */
   followers(id: string): number;
-  /** Ends one that is made in the background. */
-  finish(id: string, status?: "completed" | "failed"): void;
+  /** Ends one that is made in the background, with so many tokens of output. */
+  finish(id: string, status?: "completed" | "failed", output?: number): void;
   /** Breaks the streams of one off. */
   cut(id: string): void;
   /** Answers every call with this status from now on; 0 = as usual. */
@@ -182,7 +182,7 @@ export async function startResponses(name: string): Promise<ResponsesEmulator> {
     last: () => bodies.at(-1),
     tell: (id, delta) => tell(id, "response.output_text.delta", { delta }),
     followers: (id) => found(id).followers.size,
-    finish: (id, status = "completed") => end(id, status, usageOf(5)),
+    finish: (id, status = "completed", output = 5) => end(id, status, usageOf(output)),
     cut(id) {
       for (const res of found(id).followers) res.socket?.resetAndDestroy();
     },

@@ -9,6 +9,11 @@ export interface EmulatedSubscription {
   readonly count: number;
   readonly currency: string;
   readonly anchorSec: number;
+  readonly customer: string;
+  /** Given by Checkout; it goes before the customer's. null = the customer's is charged. */
+  card: string | null;
+  /** What the customer chose in the portal. */
+  customerCard: string | null;
   amount: number;
   /** Periods that were begun so far. */
   periods: number;
@@ -25,6 +30,8 @@ export interface EmulatedInvoice {
   readonly startSec: number;
   readonly endSec: number;
   readonly amount: number;
+  /** What is charged. */
+  readonly card: string | null;
   readonly metadata: Record<string, string>;
   readonly currency: string;
   status: "open" | "paid";
@@ -47,6 +54,8 @@ const missing = {
 export class StripeBilling {
   readonly subscriptions = new Map<string, EmulatedSubscription>();
   readonly invoices = new Map<string, EmulatedInvoice>();
+  /** Whether an operator has set the portal up in the dashboard. */
+  hasPortal = true;
   readonly #forms = new Map<string, URLSearchParams>();
   readonly #byOrder = new Map<string, string>();
   readonly #now: Now;
@@ -96,6 +105,9 @@ export class StripeBilling {
       count: Number(price("[recurring][interval_count]")),
       currency: price("[currency]"),
       anchorSec: this.#nowSec,
+      customer: `cus_${this.subscriptions.size + 1}`,
+      card: "pm_first",
+      customerCard: null,
       amount,
       periods: 0,
       status: "active",
@@ -130,6 +142,7 @@ export class StripeBilling {
       startSec: this.#edge(subscription, subscription.periods - 1),
       endSec: this.#edge(subscription, subscription.periods),
       amount: subscription.amount,
+      card: subscription.card ?? subscription.customerCard,
       currency: subscription.currency,
       metadata: { ...subscription.metadata },
       status: "open",
@@ -158,8 +171,11 @@ export class StripeBilling {
     subscription.endedAt = this.#nowSec;
   }
 
-  #presentSubscription(one: EmulatedSubscription): object {
+  #presentSubscription(one: EmulatedSubscription, isWhole = false): object {
+    const invoice_settings = { default_payment_method: one.customerCard };
     return {
+      customer: isWhole ? { id: one.customer, object: "customer", invoice_settings } : one.customer,
+      default_payment_method: one.card,
       id: one.id,
       object: "subscription",
       livemode: false,
@@ -223,8 +239,9 @@ export class StripeBilling {
       if (!found) return missing;
       return call.method === "POST"
         ? this.#change(found, new URLSearchParams(call.body))
-        : { json: this.#presentSubscription(found) };
+        : { json: this.#presentSubscription(found, call.query.get("expand[]") === "customer") };
     }
+    if (kind === "billing_portal" && id === "sessions") return this.#portal(new URLSearchParams(call.body));
     if (kind !== "invoices") return undefined;
     const expanded = [...call.query].flatMap(([name, value]) => (name.startsWith("expand[") ? [value] : []));
     const isWhole = expanded.includes(id === "" ? "data.payments" : "payments");
@@ -233,11 +250,25 @@ export class StripeBilling {
     return found ? { json: this.#presentInvoice(found, isWhole) } : missing;
   }
 
+  /** A session of the portal for the card alone, where an operator has set the portal up. */
+  #portal(form: URLSearchParams) {
+    const customer = form.get("customer") ?? "";
+    const back = form.get("flow_data[after_completion][redirect][return_url]");
+    const isKnown = [...this.subscriptions.values()].some((one) => one.customer === customer);
+    const isCard = form.get("flow_data[type]") === "payment_method_update";
+    if (!this.hasPortal || !isKnown || !isCard || back === null || back !== form.get("return_url"))
+      return { status: 400, json: { error: { type: "invalid_request_error", message: "No configuration" } } };
+    const url = `https://billing.stripe.com/p/session/${customer}?back=${encodeURIComponent(back)}`;
+    return { json: { id: "bps_1", object: "billing_portal.session", livemode: false, customer, url } };
+  }
+
   #change(subscription: EmulatedSubscription, form: URLSearchParams) {
     if (subscription.status === "canceled")
       return { status: 400, json: { error: { type: "invalid_request_error", message: "canceled" } } };
     const cancel = form.get("cancel_at_period_end");
     if (cancel !== null) subscription.cancelAtPeriodEnd = cancel === "true";
+    const card = form.get("default_payment_method");
+    if (card !== null) subscription.card = card === "" ? null : card;
     const version = form.get("metadata[plan_version]");
     if (version !== null) subscription.metadata["plan_version"] = version;
     const amount = form.get("items[0][price_data][unit_amount]");

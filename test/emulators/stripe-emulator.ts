@@ -32,6 +32,13 @@ export async function startStripe(now: Now) {
     ...billing.sessionParts(order),
   });
 
+  /** Stripe's bounds, from when it makes the session. Without an end it ends after a day. */
+  function endFault(form: URLSearchParams): boolean {
+    const endSec = Number(form.get("expires_at") ?? Number.NaN);
+    const nowSec = Math.floor(now() / 1000);
+    return endSec < nowSec + 1_800 || endSec > nowSec + 86_400;
+  }
+
   async function create(form: URLSearchParams): Promise<object> {
     const order = await desk.take({
       orderNo: form.get("client_reference_id") ?? "",
@@ -54,8 +61,11 @@ export async function startStripe(now: Now) {
       payment_intent: form.get("payment_intent"),
       status: "succeeded",
       metadata: { refund_no: form.get("metadata[refund_no]") ?? "" },
+      created: Math.floor(now() / 1000),
     };
     refunds.set(made.id, made);
+    const order = [...desk.orders.values()].find(({ tradeNo }) => `pi_${tradeNo}` === made.payment_intent);
+    if (order) order.refunded += made.amount;
     return made;
   }
 
@@ -84,6 +94,9 @@ export async function startStripe(now: Now) {
         ? { json: known.json }
         : { status: 400, json: { error: { type: "idempotency_error" } } };
     const form = new URLSearchParams(body);
+    // What is refused at the door is not kept under its key.
+    if (path === "/v1/checkout/sessions" && endFault(form))
+      return { status: 400, json: { error: { type: "invalid_request_error", param: "expires_at" } } };
     const json = path === "/v1/refunds" ? refund(form) : await create(form);
     if (key !== "") kept.set(key, { body, json });
     return { json };
@@ -113,15 +126,33 @@ export async function startStripe(now: Now) {
     });
     return { json: { object: "list", data, has_more: end < within.length } };
   }
+  /** Refunds and disputes, all or of a span, newest first. One that a test put in was made when it was first listed. */
+  function back(all: Map<string, Record<string, unknown>>, query: URLSearchParams) {
+    const rows = [...all.values()].reverse();
+    for (const row of rows) row["created"] ??= Math.floor(now() / 1000) - 86_400;
+    const [from, before] = [Number(query.get("created[gte]")), Number(query.get("created[lt]"))];
+    const within = rows.filter(
+      ({ created }) => before === 0 || (Number(created) >= from && Number(created) < before),
+    );
+    const start = within.findIndex(({ id }) => id === query.get("starting_after")) + 1;
+    const end = start + Math.min(pageSize.most, Number(query.get("limit")));
+    return { json: { object: "list", data: within.slice(start, end), has_more: end < within.length } };
+  }
   const pageSize = { most: 100 };
+  const lists: Readonly<Record<string, (query: URLSearchParams) => { json: object }>> = {
+    "/v1/checkout/sessions": list,
+    "/v1/refunds": (query) => back(refunds, query),
+    "/v1/disputes": (query) => back(disputes, query),
+  };
 
   await desk.start(async ({ method, path, query, body, headers }) => {
-    if (!/^Bearer sk_test_/.test(headers.authorization ?? "")) return { status: 401, json: { error: {} } };
+    if (!/^Bearer sk_(test|live)_/.test(headers.authorization ?? ""))
+      return { status: 401, json: { error: {} } };
     const billed = billing.answer({ method, path, query, body });
     if (billed) return billed;
+    const listed = method === "GET" ? lists[path] : undefined;
+    if (listed) return listed(query);
     if (path !== "/v1/checkout/sessions" && path !== "/v1/refunds") return read(path);
-    if (method === "GET" && path === "/v1/checkout/sessions") return list(query);
-    if (method === "GET") return { json: { object: "list", data: [...refunds.values()] } };
     return make(path, { key: String(headers["idempotency-key"] ?? ""), body });
   });
 
@@ -138,13 +169,20 @@ export async function startStripe(now: Now) {
     event(
       type: string,
       id: string,
-      change: { livemode?: boolean; eventId?: string; more?: object } = {},
+      change: { livemode?: boolean; eventId?: string; more?: object; ageSec?: number; version?: string } = {},
     ): { body: string; header: string } {
       serial += 1;
-      const { livemode = false, eventId = `evt_${serial}`, more } = change;
+      const {
+        livemode = false,
+        eventId = `evt_${serial}`,
+        more,
+        ageSec = 0,
+        version = "2026-10-28.endive",
+      } = change;
       const data = { object: { ...more, id } };
-      const body = JSON.stringify({ id: eventId, object: "event", type, livemode, data });
-      const time = Math.floor(now() / 1000);
+      const head = { id: eventId, object: "event", api_version: version, type, livemode };
+      const body = JSON.stringify({ ...head, data });
+      const time = Math.floor(now() / 1000) - ageSec;
       const sign = hmacSha256(SECRET, `${time}.${body}`).toString("hex");
       return { body, header: `t=${time},v1=${sign}` };
     },

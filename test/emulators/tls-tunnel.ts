@@ -9,9 +9,9 @@ interface Tunnel {
   close(): void;
 }
 
-/** TLS on a free port of localhost that goes on unsealed to `target`, as an operator's proxy does in front of the server. */
-export async function tunnel(target: number): Promise<Tunnel> {
-  const { key, cert } = makeCertificate("localhost");
+/** TLS under a name, on a free port, that goes on unsealed to `target`, as an operator's proxy does in front of the server. */
+export async function tunnel(target: number, name = "localhost"): Promise<Tunnel> {
+  const { key, cert } = makeCertificate(name);
   const server = createServer({ key, cert }, (outer) => {
     const inner = connect(target, "127.0.0.1");
     outer.on("error", () => inner.destroy());

@@ -20,14 +20,15 @@ export interface Change {
 
 export async function startWeChatPay(now: Now) {
   const desk = new PayDesk(now);
-  const merchant = keyPair();
-  const platform = keyPair();
+  const merchant = keyPair("merchant of WeChat Pay");
+  const platform = keyPair("WeChat Pay");
   const refunds = new Map<string, number>();
-  /** What questions about orders are answered with beside, or instead of, what is so; or with a signature of something else. */
-  const told: { transaction: Readonly<Record<string, unknown>>; isWronglySigned: boolean } = {
-    transaction: {},
-    isWronglySigned: false,
-  };
+  /** What questions about orders are answered with beside, or instead of, what is so; or with a signature of something else. What refunds are at. */
+  const told: {
+    transaction: Readonly<Record<string, unknown>>;
+    isWronglySigned: boolean;
+    refundStatus: "SUCCESS" | "PROCESSING" | "CLOSED";
+  } = { transaction: {}, isWronglySigned: false, refundStatus: "SUCCESS" };
   let serial = 0;
 
   function signed(
@@ -105,9 +106,10 @@ export async function startWeChatPay(now: Now) {
   function refund(content: {
     out_trade_no: string;
     out_refund_no: string;
-    amount: { refund: number };
+    amount: { refund: number; total: number };
   }): Said {
     const order = desk.order(content.out_trade_no);
+    if (content.amount.total !== order.amount) return { status: 400, json: { code: "PARAM_ERROR" } };
     if (!refunds.has(content.out_refund_no)) order.refunded += content.amount.refund;
     refunds.set(content.out_refund_no, content.amount.refund);
     return { status: 200, json: { refund_id: `50${content.out_refund_no}`, status: "PROCESSING" } };
@@ -128,7 +130,7 @@ export async function startWeChatPay(now: Now) {
     if (path === "/v3/refund/domestic/refunds") return refund(content);
     const [, refundNo = ""] = /^\/v3\/refund\/domestic\/refunds\/(\w+)$/.exec(path) ?? [];
     if (refunds.has(refundNo))
-      return { status: 200, json: { refund_id: `50${refundNo}`, status: "SUCCESS" } };
+      return { status: 200, json: { refund_id: `50${refundNo}`, status: told.refundStatus } };
     if (refundNo !== "") return { status: 404, json: { code: "RESOURCE_NOT_EXISTS" } };
     if (path !== "/v3/pay/transactions/native") return orderCall(path);
     const { out_trade_no: orderNo, amount, notify_url: notifyUrl } = content;

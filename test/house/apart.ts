@@ -8,13 +8,17 @@ const REPLACING = [
   "src/server/accounts/{mailer,master-key}.test.ts",
   "src/server/app/early-answer.test.ts",
   "src/server/api/sign-on-hang.test.ts",
+  "src/server/channels/channel-caps.test.ts",
   "src/server/egress/mail.test.ts",
-  "src/server/egress/http1/{pool,reuse,stress,times,tls}.test.ts",
+  "src/server/egress/http1/{pool,reuse,short-waits,stress,times,tls}.test.ts",
   "src/server/egress/proxy/tunnel{,-policy,-streams}.test.ts",
   "src/server/main/rotate-key.test.ts",
   "src/server/money/{group-commit,laws,ledger-faults,limits-laws,plan-times}.test.ts",
   "src/server/money/postgres/backend.test.ts",
-  "src/server/relay/proxies.test.ts",
+  "src/server/payments/{order-flood,unclear}.test.ts",
+  "src/server/{api,relay}/proxied-paths.test.ts",
+  "src/server/relay/{channel-limits,proxies}.test.ts",
+  "src/server/relay/routing/explained.test.ts",
   "src/server/store/{db,deferred-flush,migrate,wal-file}.test.ts",
 ];
 
@@ -22,6 +26,6 @@ const REPLACING = [
 const LOGGING = ["src/server/log{,-fuzz,-lines,-secrets}.test.ts"];
 
 /** How much memory the process takes is told of all that runs in it. */
-const MEASURING = ["src/server/relay/batch-large.test.ts"];
+const MEASURING = ["src/server/relay/{batch,video}-large.test.ts"];
 
 export const APART: readonly string[] = [...REPLACING, ...LOGGING, ...MEASURING];

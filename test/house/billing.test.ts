@@ -17,3 +17,8 @@ test("every rule names a file and the title of a test in it", () => {
     expect(readFileSync(file, "utf8").includes(`"${title}"`), rule).toBe(true);
   }
 });
+
+test("every rule is one sentence, so that each names its own test", () => {
+  const sentenceOf = (rule: string) => rule.slice(2).replace(/\n {2}`[^`]+` "[^\n]+"\s*$/, "");
+  expect(rules.filter((rule) => /[.!?]\s+[A-Z]/.test(sentenceOf(rule)))).toEqual([]);
+});

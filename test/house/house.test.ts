@@ -280,6 +280,26 @@ describe("little is written twice", () => {
   });
 });
 
+describe("a request to a channel has the channel's rules (requirements C32)", () => {
+  const rooms = /^src\/server\/(?:upstream|channels|tasks|relay|jobs)\//;
+  const sends = /\b(?:fetchJson|fetchText|fetchResponse)\(|\begress\.(?:send|connect)\(/;
+  /** The calls of text, which put them on by themselves; what goes to others than channels: media that clients name, exchanges of tokens. */
+  const apart = /^src\/server\/upstream\/(?:call\/(?:attempt|media)|signers\/token-cache)\.ts$/;
+
+  test("what sends one makes it ready by `outgoing`", () => {
+    const senders = sources("src/server").filter(({ path, code }) => rooms.test(path) && sends.test(code));
+    expect(senders.length).toBeGreaterThan(5);
+    const bare = senders.filter(({ path, code }) => !apart.test(path) && !/\boutgoing\(/.test(code));
+    expect(bare.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("only there and in a call's plan a credential is made", () => {
+    const allowed =
+      /^src\/server\/upstream\/(?:call\/(?:attempt|credential|outgoing)|video\/call|signers\/plain)\.ts$/;
+    expect(offences("src/server", /\.sign\(/g, allowed)).toEqual([]);
+  });
+});
+
 describe("who may do what is decided in one place", () => {
   test("only accounts/may.ts compares roles (requirements Z04, Z15)", () => {
     const elsewhere = /src\/server\/(accounts\/may|import\/users)\.ts$/;

@@ -29,6 +29,8 @@ export const bookColumns: Columns = {
     body: true,
     trail_hash: true,
     created_at: true,
+    account_name: true,
+    buyer_sealed: true,
   },
   payouts: {
     id: true,
@@ -75,6 +77,7 @@ export const bookColumns: Columns = {
     created_at: true,
     expires_at: true,
     deleted_at: true,
+    trail: true,
   },
   file_parts: { file_id: true, part: true, model: true, lines: true, facts: true },
   batch_parts: { task_id: true, part: true, request_id: true, sum: true, is_booked: true },
@@ -107,6 +110,7 @@ export const bookColumns: Columns = {
     created_at: true,
     ended_at: true,
     deleted_at: true,
+    trail: true,
   },
   stored_responses: {
     id: true,

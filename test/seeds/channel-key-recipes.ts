@@ -34,6 +34,9 @@ export function channelKeyRecipes(
     "GET /api/route/call/:id": async ({ app }) => ({
       path: `/api/route/call/${await insertLog(app.ctx.db, { ...NO_CALL, user_id: 1, username: "root", content: "", type: 2, model_name: "gpt-4o", created_at: 1 })}`,
     }),
+    "GET /api/route/keys/:id": async (world) => ({
+      path: `/api/route/keys/${(await freshKeys(world)).id}?model=gpt-4o`,
+    }),
     "GET /api/route/explain": () => ({ path: "/api/route/explain?model=gpt-4o" }),
     "POST /api/channel/:id/upstream_models/check": async (world) => ({
       path: `/api/channel/${await freshChannel(world)}/upstream_models/check`,
@@ -69,6 +72,14 @@ export function channelKeyRecipes(
     "POST /api/channel/:id/keys/test_all": async (world) => {
       const { id } = await freshKeys(world);
       return { path: `/api/channel/${id}/keys/test_all`, body: { scope: "disabled" } };
+    },
+    "POST /api/channel/:id/keys/balance": async (world) => {
+      const { id, keys } = await freshKeys(world);
+      return { path: `/api/channel/${id}/keys/balance`, body: { key_id: keys[0] } };
+    },
+    "POST /api/channel/:id/keys/balance_all": async (world) => {
+      const { id } = await freshKeys(world);
+      return { path: `/api/channel/${id}/keys/balance_all` };
     },
     "POST /api/channel/:id/keys/export": async (world) => {
       await world.app.ctx.options.set("ChannelKeyExportEnabled", "true");

@@ -2,7 +2,13 @@
 import { FORGET_WORDS } from "#contract/token.ts";
 import { randomHex } from "#server/secrets.ts";
 import type { FuzzWorld, Generation, Recipe } from "#test/worlds/fuzz-world.ts";
+import { seedLimit } from "#test/worlds/limits.ts";
 import { seedToken } from "./seed.ts";
+
+async function boostOf({ app: { ctx } }: FuzzWorld, tokenId: number): Promise<object> {
+  const limit_id = await seedLimit(ctx, { subject: "token", subject_id: tokenId, amount: 1_000_000_000 });
+  return { limit_id, amount: 5, until: ctx.clock.seconds() + 60, reason: "fuzz" };
+}
 
 export function keyRecipes(
   freshToken: (world: FuzzWorld, people: Generation) => Promise<number>,
@@ -32,5 +38,14 @@ export function keyRecipes(
       path: `/api/user/${people.alice.id}/token/${await freshToken(world, people)}/limit`,
       body: { limits: [{ kind: "rpm", amount: 900 }] },
     }),
+    "PUT /api/user/:id/token/:token/limit/boost": async (world, people) => {
+      const token = await freshToken(world, people);
+      const path = `/api/user/${people.alice.id}/token/${token}/limit/boost`;
+      return { path, body: await boostOf(world, token) };
+    },
+    "PUT /api/token/:id/limit/boost": async (world, people) => {
+      const token = await freshToken(world, people);
+      return { path: `/api/token/${token}/limit/boost`, body: await boostOf(world, token) };
+    },
   };
 }

@@ -1,7 +1,7 @@
 // Calls of the endpoints of payments that succeed: each with an account at the provider of the world and an order of its own.
 import type { OptionKey } from "#contract/option.ts";
 import { markRefund } from "#server/store/order-refunds.ts";
-import { findOrder, listEvents } from "#server/store/orders.ts";
+import { AWAITS_SECOND, findOrder, insertEvent, listEvents, listOpenEvents } from "#server/store/orders.ts";
 import { asRoot, type Who } from "#test/worlds/app.ts";
 import type { FuzzWorld, Recipe } from "#test/worlds/fuzz-world.ts";
 import { orderChange, proofOf } from "#test/worlds/order-rows.ts";
@@ -77,6 +77,10 @@ export function paymentDesk({ freshName, freshUser, set }: Fresh) {
       const { id, draft } = await freshAccount(world);
       return { path: `/api/payment/instance/${id}`, body: draft };
     },
+    "POST /api/payment/instance/:id/probe": async (world) => ({
+      path: `/api/payment/instance/${(await freshAccount(world)).id}/probe`,
+      body: {},
+    }),
     "POST /api/payment/order": async (world) => {
       await set(world, shopOptions);
       return {
@@ -129,6 +133,36 @@ export function paymentDesk({ freshName, freshUser, set }: Fresh) {
       const { no } = await freshOrder(world, 300);
       const [event] = await listEvents(world.app.ctx.db, no);
       return { path: `/api/payment/event/${event?.id}/settle`, body: { reason: "fuzz" } };
+    },
+    "POST /api/payment/event/:id/judge": async (world) => {
+      const { no } = await freshOrder(world);
+      const { id: actor_id } = await freshUser(world);
+      const { db, clock } = world.app.ctx;
+      const order = await findOrder(db, no);
+      const given = { trade_no: `second-${freshName()}`, amount: "6.00", reason: "fuzz" };
+      await insertEvent(db, {
+        ...{ instance_id: order?.instance_id ?? 0, event_key: `second/${no}`, kind: "admin", order_no: no },
+        ...{ verdict: AWAITS_SECOND, is_open: 1, body_sealed: "", created_at: clock.seconds() },
+        facts: JSON.stringify({ ...given, user_id: order?.user_id, actor_id }),
+      });
+      const [event] = await listEvents(db, no);
+      return { path: `/api/payment/event/${event?.id}/judge`, body: { is_approved: true, reason: "fuzz" } };
+    },
+    "POST /api/payment/event/:id/credit": async (world) => {
+      const { ctx } = world.app;
+      const [{ id: instance_id }, { id: user_id }] = [await freshAccount(world), await freshUser(world)];
+      await set(world, shopOptions);
+      const trade_no = freshName();
+      const event_key = `orphan/${trade_no}`;
+      const facts = JSON.stringify({ trade_no, amount_minor: 600, currency: "CNY" });
+      await insertEvent(ctx.db, {
+        ...{ instance_id, event_key, kind: "notify", order_no: "", verdict: "unknown_order" },
+        ...{ is_open: 1, facts, body_sealed: "", created_at: ctx.clock.seconds() },
+      });
+      const event = (await listOpenEvents(ctx.db, { page: 0, size: 1_000 })).find(
+        (one) => one.event_key === event_key,
+      );
+      return { path: `/api/payment/event/${event?.id}/credit`, body: { user_id, reason: "fuzz" } };
     },
   };
   return { recipes, shop: { freshAccount, openShop } };

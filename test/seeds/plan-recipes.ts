@@ -32,28 +32,39 @@ export const planRecipes = (deps: {
     const order = await buyPlan(ctx.db, ctx.ledger, { userId, planId, versionId });
     return { who, userId, versionId, order, period: await periodOf(ctx.db, order) };
   };
+  /** A renewal of a user's, at the account of its order unless another is named. */
+  const renewed = async (world: FuzzWorld, instanceId?: number) => {
+    const { ctx } = world.app;
+    const { who, userId, versionId, order } = await bought(world);
+    await insertRenewal(ctx.db, {
+      user_id: userId,
+      instance_id: instanceId ?? order.instance_id,
+      provider_id: `sub_${deps.freshName()}`,
+      order_no: order.order_no,
+      last_order_no: order.order_no,
+      version_id: versionId,
+      currency: "CNY",
+      amount_minor: 3_000,
+      renews: 1,
+      is_told: 1,
+      status: "active",
+      next_at: ctx.clock.seconds() + 86_400,
+      next_check: 0,
+      created_at: ctx.clock.seconds(),
+    });
+    const renewal = await findRenewalByFirst(ctx.db, order.order_no);
+    return { path: `/api/plan/renewal/${renewal?.id}`, headers: who };
+  };
   return {
-    "POST /api/plan/renewal/:id": async (world) => {
-      const { ctx } = world.app;
-      const { who, userId, versionId, order } = await bought(world);
-      await insertRenewal(ctx.db, {
-        user_id: userId,
-        instance_id: order.instance_id,
-        provider_id: `sub_${deps.freshName()}`,
-        order_no: order.order_no,
-        last_order_no: order.order_no,
-        version_id: versionId,
-        currency: "CNY",
-        amount_minor: 3_000,
-        renews: 1,
-        is_told: 1,
-        status: "active",
-        next_at: ctx.clock.seconds() + 86_400,
-        next_check: 0,
-        created_at: ctx.clock.seconds(),
+    "POST /api/plan/renewal/:id": async (world) => ({ ...(await renewed(world)), body: { renews: false } }),
+    "POST /api/plan/renewal/:id/card": async (world) => {
+      const made = await world.app.call(asRoot, "POST", "/api/payment/instance", {
+        ...{ name: "cards", is_enabled: true, provider: "stripe", methods: ["card"] },
+        merchant_id: `acct-${deps.freshName()}`,
+        fields: { base_url: world.provider.url, secret_key: "sk_test_1", webhook_secret: "whsec_1" },
       });
-      const renewal = await findRenewalByFirst(ctx.db, order.order_no);
-      return { path: `/api/plan/renewal/${renewal?.id}`, body: { renews: false }, headers: who };
+      const { path, headers } = await renewed(world, made.data.id);
+      return { path: `${path}/card`, headers, body: {} };
     },
     "POST /api/plan/period/:id/change": async (world) => {
       const { who, period } = await bought(world);

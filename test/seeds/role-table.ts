@@ -45,6 +45,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/verify
     POST /api/verify/passkey/begin
     POST /api/verify/passkey/finish
+    POST /api/user/view/end
     GET /api/user/session
     POST /api/user/session/end
     GET /api/models
@@ -68,6 +69,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/plan/shop
     POST /api/plan/order
     POST /api/plan/renewal/:id
+    POST /api/plan/renewal/:id/card
     POST /api/plan/period/:id/change
     GET /api/token
     GET /api/token/search
@@ -79,6 +81,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/token/:id/rotate
     GET /api/token/:id/limit
     PUT /api/token/:id/limit
+    PUT /api/token/:id/limit/boost
     GET /api/limit/self
     GET /api/team
     POST /api/team
@@ -87,15 +90,18 @@ const ROUTES: Readonly<Record<Level, string>> = {
     DELETE /api/team/:id
     GET /api/team/:id/limit
     PUT /api/team/:id/limit
+    PUT /api/team/:id/limit/boost
     GET /api/team/:id/member
     PUT /api/team/:id/member
     PUT /api/team/:id/member/limit
+    PUT /api/team/:id/member/limit/boost
     DELETE /api/team/:id/member
     GET /api/team/:id/project
     POST /api/team/:id/project
     PUT /api/team/:id/project
     DELETE /api/team/:id/project
     PUT /api/team/:id/project/limit
+    PUT /api/team/:id/project/limit/boost
     GET /api/team/:id/invitation
     POST /api/team/:id/invitation
     DELETE /api/team/:id/invitation
@@ -107,7 +113,9 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/team/:id/offer
     POST /api/team/:id/take_over
     GET /api/team/:id/log
+    GET /api/team/:id/log/stat
     GET /api/team/:id/usage
+    GET /api/team/:id/audit
     GET /api/invoice
     POST /api/invoice
     POST /api/invoice/:id/cancel
@@ -146,6 +154,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     DELETE /api/user/:id
     POST /api/user/withdrawal
     POST /api/user/factor/reset
+    POST /api/user/:id/view
     POST /api/topup
     GET /api/payment/instance
     GET /api/plan
@@ -153,6 +162,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/payment/manage/:no
     GET /api/payment/event
     POST /api/payment/event/:id/settle
+    POST /api/payment/event/:id/credit
     POST /api/payment/manage/:no/ask
     POST /api/payment/manage/:no/decide
     POST /api/payment/manage/:no/refund
@@ -162,6 +172,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/user/:id/token
     GET /api/user/:id/token/:token/limit
     PUT /api/user/:id/token/:token/limit
+    PUT /api/user/:id/token/:token/limit/boost
     POST /api/token/disable
     GET /api/invoice_queue
     POST /api/invoice_queue/:id/issue
@@ -186,6 +197,11 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/option
     PUT /api/option
     GET /api/price/version
+    GET /api/price/draft
+    POST /api/price/draft
+    GET /api/price/draft/:id
+    PUT /api/price/draft/:id
+    POST /api/price/draft/:id/discard
     GET /api/price/model
     GET /api/margin
     GET /api/price/model/one
@@ -196,6 +212,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/channel/models
     GET /api/channel/unpriced
     GET /api/route/explain
+    GET /api/route/keys/:id
     GET /api/route/call/:id
     GET /api/channel/:id
     POST /api/channel
@@ -218,6 +235,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/channel/:id/keys/delete
     POST /api/channel/:id/keys/test
     POST /api/channel/:id/keys/test_all
+    POST /api/channel/:id/keys/balance
+    POST /api/channel/:id/keys/balance_all
     GET /api/redemption
     GET /api/redemption/search
     GET /api/redemption/:id
@@ -257,14 +276,16 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/channel/:id/keys/export
     POST /api/token/forget
     POST /api/group/rename
-    POST /api/price/draft
-    POST /api/price/publish
+    POST /api/price/draft/:id/approve
+    POST /api/price/draft/:id/publish
     POST /api/price/version/:id/undo
     POST /api/plan
     PUT /api/plan/:id
     POST /api/payment/instance
     PUT /api/payment/instance/:id
+    POST /api/payment/instance/:id/probe
     POST /api/payment/manage/:no/manual
+    POST /api/payment/event/:id/judge
     POST /api/payment/manage/:no/refund/settle`,
 };
 

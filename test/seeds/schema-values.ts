@@ -102,14 +102,24 @@ function fittingOf(schema: JsonObject, hints: Hints): fc.Arbitrary<JsonValue> {
   }
 }
 
+const WORDS = fc.stringMatching(/^[a-z0-9]{1,12}$/);
+
+/** By the shortest and the longest: a generator of texts takes longer to make than a call, and each field of each call has one. */
+const textsBySize = new Map<string, fc.Arbitrary<JsonValue>>();
+
 function textsOf({ minLength, maxLength }: JsonObject): fc.Arbitrary<JsonValue> {
   const min = typeof minLength === "number" ? minLength : 0;
   const max = Math.max(Math.min(typeof maxLength === "number" ? maxLength : 40, 40), min);
-  return fc.oneof(
+  const key = `${min}-${max}`;
+  const known = textsBySize.get(key);
+  if (known) return known;
+  const texts = fc.oneof(
     fc.constantFrom(...NASTY),
     fc.string({ minLength: min, maxLength: max, unit: "grapheme" }),
-    fc.stringMatching(/^[a-z0-9]{1,12}$/),
+    WORDS,
   );
+  textsBySize.set(key, texts);
+  return texts;
 }
 
 function numbersOf({ minimum, maximum }: JsonObject): fc.Arbitrary<JsonValue> {

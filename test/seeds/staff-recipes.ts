@@ -30,6 +30,11 @@ export const staffRecipes: Readonly<Record<string, Recipe>> = {
     const { data } = await app.call(asRoot, "POST", "/api/service_account/", machine());
     return { path: `/api/service_account/${data.id}`, headers: asRoot };
   },
+  // Of a session: there is none to look with an access token.
+  "POST /api/user/:id/view": async ({ app: { ctx } }, { alice }) => ({
+    path: `/api/user/${alice.id}/view`,
+    headers: { cookie: `session=${await ctx.sessions.start(1, {}, {})}` },
+  }),
   "PUT /api/staff/user/:id": async (world) => {
     serial += 1;
     const { id } = await seedUser(world.app.ctx, `staff_${serial}`, { role: 10 });

@@ -50,6 +50,7 @@ export async function seedTask(
     created_at: now,
     ended_at: 0,
     deleted_at: 0,
+    trail: "",
     ...owner,
     ...change,
   });

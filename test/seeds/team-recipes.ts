@@ -34,6 +34,15 @@ export function teamRecipes(
     return (await world.app.call(owner, "POST", path, { role: "member" })).data.code;
   }
   const limits = [{ kind: "quota", amount: 1_000_000, time_window: "day" }];
+  /** A limit is set at a path, and can be raised there. */
+  async function raised(
+    { app }: FuzzWorld,
+    { path, owner, body }: { path: string; owner: Made["owner"]; body: object },
+  ) {
+    const { data } = await app.call(owner, "PUT", path, { ...body, limits });
+    const boost = { limit_id: data[0].id, amount: 5, until: app.ctx.clock.seconds() + 60, reason: "fuzz" };
+    return { path: `${path}/boost`, headers: owner, body: { ...body, ...boost } };
+  }
   const own =
     (path: string, body?: (made: Made) => object): Recipe =>
     async (world) => {
@@ -79,9 +88,18 @@ export function teamRecipes(
     },
     "GET /api/team/:id/limit": own("/limit"),
     "PUT /api/team/:id/limit": own("/limit", () => ({ limits })),
+    "PUT /api/team/:id/limit/boost": async (world) => {
+      const { id, owner } = await fresh(world);
+      const path = `/api/team/${id}/limit`;
+      return raised(world, { path, owner, body: {} });
+    },
     "GET /api/team/:id/member": own("/member"),
     "PUT /api/team/:id/member": own("/member", ({ member }) => ({ user_id: member.id, role: "viewer" })),
     "PUT /api/team/:id/member/limit": own("/member/limit", ({ member }) => ({ user_id: member.id, limits })),
+    "PUT /api/team/:id/member/limit/boost": async (world) => {
+      const { id, owner, member } = await fresh(world);
+      return raised(world, { path: `/api/team/${id}/member/limit`, owner, body: { user_id: member.id } });
+    },
     "DELETE /api/team/:id/member": async (world) => {
       const { id, owner, member } = await fresh(world);
       return { path: `/api/team/${id}/member?user_id=${member.id}`, headers: owner };
@@ -97,6 +115,11 @@ export function teamRecipes(
     "PUT /api/team/:id/project": ofProject("/project", () => ({ name: freshName() })),
     "DELETE /api/team/:id/project": ofProject("/project"),
     "PUT /api/team/:id/project/limit": ofProject("/project/limit", () => ({ limits })),
+    "PUT /api/team/:id/project/limit/boost": async (world) => {
+      const { id, owner } = await fresh(world);
+      const { data } = await world.app.call(owner, "POST", `/api/team/${id}/project`, { name: freshName() });
+      return raised(world, { path: `/api/team/${id}/project/limit`, owner, body: { project_id: data.id } });
+    },
     "GET /api/team/:id/invitation": own("/invitation"),
     "POST /api/team/:id/invitation": own("/invitation", () => ({ role: "member" })),
     "DELETE /api/team/:id/invitation": async (world) => {
@@ -126,7 +149,9 @@ export function teamRecipes(
       return { path: `/api/team/${id}/take_over`, headers: member.who };
     },
     "GET /api/team/:id/log": own("/log"),
+    "GET /api/team/:id/log/stat": own("/log/stat"),
     "GET /api/team/:id/usage": own("/usage"),
+    "GET /api/team/:id/audit": own("/audit"),
     "GET /api/team/:id/statement": own("/statement"),
     "GET /api/team/:id/statement/:month": (world) => statement(world, ""),
     "GET /api/team/:id/statement/:month/pdf": (world) => statement(world, "/pdf"),

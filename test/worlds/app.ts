@@ -158,3 +158,19 @@ export const databases: readonly TestDatabase[] = [
   { name: "SQLite", create: async () => ({ url: undefined, drop: async () => undefined }) },
   { name: "PostgreSQL", create: createMigratedPostgres },
 ];
+
+/** Starts the server on a database of its own, which goes when it closes. */
+export async function createAppOn(
+  database: TestDatabase,
+  options: Omit<TestAppOptions, "databaseUrl"> = {},
+): Promise<TestApp> {
+  const { url, drop } = await database.create();
+  const app = await createTestApp({ ...options, databaseUrl: url });
+  return {
+    ...app,
+    async close() {
+      await app.close();
+      await drop();
+    },
+  };
+}

@@ -3,7 +3,7 @@ import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { type BatchEmulator, startBatches } from "#test/emulators/batch-emulator.ts";
-import { createRelayWorld, type World } from "./relay-world.ts";
+import { createRelayWorld, type World, type WorldOptions } from "./relay-world.ts";
 
 /** Model ratio 2, completion ratio 4 by its name's rule is overridden: prices are easy to see. */
 export const BATCH_MODEL = "gpt-4o-mini";
@@ -37,6 +37,10 @@ export function answerLine(
   });
 }
 
+/** What submits a file of requests. */
+export const batchOrder = (input_file_id: string) =>
+  ({ input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" }) as const;
+
 /** A line of an error file. */
 export function errorLine(id: string, code = "server_error"): string {
   const error = { code, message: "no" };
@@ -48,8 +52,8 @@ export function named(count: number, prefix = "r"): string[] {
 }
 
 /** Sets it up for the tests of a file. */
-export function createBatchWorld() {
-  const world: World = createRelayWorld();
+export function createBatchWorld(options?: WorldOptions) {
+  const world: World = createRelayWorld(options);
   let emulator: BatchEmulator | undefined;
   let channelId = 0;
   let lastEntry = 0;
@@ -121,11 +125,7 @@ export function createBatchWorld() {
     /** Uploads lines and submits them. Returns the batch, and the upstream's name of it. */
     async submitted(lines: readonly string[]) {
       const file = await batch.upload(lines);
-      const made = await batch.client().batches.create({
-        input_file_id: file.id,
-        endpoint: "/v1/chat/completions",
-        completion_window: "24h",
-      });
+      const made = await batch.client().batches.create(batchOrder(file.id));
       return { file, made, upstreamId: batch.upstream.batches().at(-1) ?? expect.fail() };
     },
     /** Lets what is under way be looked after now. */

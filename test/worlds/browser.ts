@@ -13,6 +13,9 @@ import { fetchShared } from "./broker.ts";
 
 const SCREENSHOTS = join(import.meta.dirname, "../../test-results");
 
+/** `SCREENSHOTS=1 npx vitest run <file>`: pictures are for people to look at, no test reads one, and each is drawn by the processor. */
+const HAS_PICTURES = process.env["SCREENSHOTS"] !== undefined;
+
 /** The browser of the run; closing it closes the windows that this file opened. Throws: when none is found or starts. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.connect(await fetchShared(inject("browserBroker")));
@@ -36,23 +39,33 @@ export async function openContext(
   return context;
 }
 
-/** Saves the page at both sizes, as <name> and <name>-390. Throws: when it is wider than a telephone. */
+/**
+ * Looks at the page on a telephone, where it must not be wider than the screen. With pictures it is saved at both sizes and in both
+ * themes, as <name>, <name>-390 and <name>-dark. Throws: when it is wider than a telephone.
+ */
 export async function screenshots(page: Page, name: string): Promise<void> {
-  await screenshot(page, name);
+  await inBothThemes(page, name);
   await page.setViewportSize({ width: 390, height: 844 });
   const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth;
   // The page hears of its new size a moment later.
   await page.waitForFunction(fits).catch((cause: unknown) => {
     throw new Error(`${name} is too wide`, { cause });
   });
-  await screenshot(page, `${name}-390`);
+  await inBothThemes(page, `${name}-390`);
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
-/** Saves what the page shows as test-results/<name>.png, animations finished. Returns the file's path. */
-export async function screenshot(page: Page, name: string): Promise<string> {
+async function inBothThemes(page: Page, name: string): Promise<void> {
+  if (!HAS_PICTURES) return;
+  await screenshot(page, name);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await screenshot(page, `${name}-dark`);
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** Saves what the page shows as test-results/<name>.png, animations finished; without pictures it does nothing. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!HAS_PICTURES) return;
   mkdirSync(SCREENSHOTS, { recursive: true });
-  const path = join(SCREENSHOTS, `${name}.png`);
-  await page.screenshot({ path, animations: "disabled" });
-  return path;
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
 }

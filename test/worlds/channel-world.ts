@@ -5,7 +5,7 @@ import { insertChannels, type NewChannel } from "#server/store/channels.ts";
 import { createFakeUpstream, type FakeUpstream } from "#test/emulators/fake-upstream.ts";
 import { channelRow } from "#test/seeds/channel-row.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { type Answer, createTestApp, type databases, type TestApp } from "./app.ts";
+import { type Answer, createAppOn, type TestApp, type TestDatabase } from "./app.ts";
 
 export const CHANNEL_KEY = "sk-canary-upstream-key-0123456789";
 
@@ -22,22 +22,18 @@ export interface ChannelWorld {
 }
 
 /** Opens the world for the tests of a `describe`, and empties it of channels, spies and calls before each of them. */
-export function channelWorld(database: (typeof databases)[number]): ChannelWorld {
+export function channelWorld(database: TestDatabase): ChannelWorld {
   let app: TestApp;
   let upstream: FakeUpstream;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     upstream = await createFakeUpstream();
     admin = await seedUser(app.ctx, "admin", { role: 10 });
   });
   afterAll(async () => {
     await app.close();
     await upstream.close();
-    await drop();
   });
   beforeEach(async () => {
     vi.restoreAllMocks();

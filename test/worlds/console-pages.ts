@@ -1,5 +1,7 @@
 // Every page of the console by the role that may open it, and an installation with something of everything to show on them.
+import { beforeAll } from "vitest";
 import { monthOf } from "#contract/month.ts";
+import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { manage, rootKey } from "./process.ts";
 
@@ -37,18 +39,21 @@ export const userPages: readonly string[] = [
   "/team",
   "/team/1",
   "/team/1?tab=project",
-  "/team/1?tab=log",
+  "/team/1?tab=act",
   "/team/1?tab=invitation",
   "/team/join#unknown",
-  "/token?team=1",
+  "/t/1/dashboard",
+  "/t/1/token",
+  "/t/1/token/add",
+  "/t/1/log",
   "/limit",
   "/log",
   "/task",
   "/topup",
-  "/topup?team=1",
+  "/t/1/topup",
   "/subscription",
   "/statement",
-  "/statement?team=1",
+  "/t/1/statement",
   `/statement/${monthOf(Date.now() / 1000)}`,
   "/partnerplan",
   "/playground",
@@ -103,6 +108,7 @@ export const adminPages: readonly string[] = [
   "/price/edit?model=gpt-5.4",
   "/price/edit",
   "/price/update",
+  "/price/draft/1",
   "/price/ratio",
   "/margin",
   "/margin?by=day&days=30",
@@ -120,6 +126,15 @@ export const adminPages: readonly string[] = [
   "/service-account",
   "/service-account/add",
 ];
+
+/** Fills the installation before the tests of a file, with an upstream that answers until they end. */
+export function furnishFirst(world: ConsoleWorld): void {
+  beforeAll(async () => {
+    const mock = await startAimock();
+    await furnish(world, { url: mock.url, key: upstreamKey });
+    return () => mock.stop();
+  }, 180_000);
+}
 
 /** Fills the installation: channels in every state, tokens, codes, a notice, and calls through `upstream` in the log. */
 export async function furnish(world: ConsoleWorld, upstream: { url: string; key: string }): Promise<void> {
@@ -156,6 +171,8 @@ export async function furnish(world: ConsoleWorld, upstream: { url: string; key:
     amount: 50_000_000,
     time_window: "month",
   });
+  const text = '{"openai":{"models":{"gpt-4o":{"cost":{"input":2.75,"output":11,"cache_read":1.25}}}}}';
+  await manage(url, "POST", "/api/price/draft", { text });
   for (const content of ["hello", "hello again", "weather"]) {
     await fetch(`${url}/v1/chat/completions`, {
       method: "POST",

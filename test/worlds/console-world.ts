@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import { launchBrowser, openContext } from "./browser.ts";
 import { buildConsole } from "./build.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "./process.ts";
@@ -74,6 +75,36 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
       await server.kill();
       dir.remove();
     },
+  };
+}
+
+/** Opens it before the tests of a file, and before hooks that come after this; closes it after them. */
+export function createConsoleWorld(env: Record<string, string> = {}): ConsoleWorld {
+  let opened: ConsoleWorld | undefined;
+  beforeAll(async () => {
+    opened = await openConsoleWorld(env);
+  }, 180_000);
+  afterAll(() => opened?.close());
+  const world = (): ConsoleWorld => {
+    if (!opened) throw new Error("the world opens before the tests");
+    return opened;
+  };
+  return {
+    get server() {
+      return world().server;
+    },
+    get browser() {
+      return world().browser;
+    },
+    get dataDir() {
+      return world().dataDir;
+    },
+    get asked() {
+      return world().asked;
+    },
+    visit: (...asked) => world().visit(...asked),
+    setOption: (...option) => world().setOption(...option),
+    close: () => world().close(),
   };
 }
 

@@ -1,5 +1,6 @@
 // The world of the fuzz test: the whole server with emulators of everything it calls, and users that are made as the test goes on. No other
 // outside server answers.
+import { sql } from "kysely";
 import type pino from "pino";
 import type { JsonValue } from "#contract/openapi.ts";
 import { optionTable } from "#contract/option.ts";
@@ -12,7 +13,7 @@ import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulat
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
 import type { Hints } from "#test/seeds/schema-values.ts";
 import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, rootAccess, type TestApp, type TestDatabase, type Who } from "./app.ts";
+import { asRoot, createAppOn, rootAccess, type TestApp, type TestDatabase, type Who } from "./app.ts";
 import { seedChannel } from "./stores.ts";
 
 /** Texts that must stay where they are. */
@@ -47,31 +48,41 @@ export interface FuzzWorld {
   close(): Promise<void>;
 }
 
-/** A channel's provider: answers chats, what is left of ten dollars, and its models. */
+/** The end of a path → what is answered there, whatever is asked. */
+const FIXED: readonly (readonly [string, object])[] = [
+  ["/subscription", { hard_limit_usd: 10, has_payment_method: true }],
+  ["/usage", { total_usage: 250 }],
+  ["/models", { object: "list", data: [{ id: "some-model" }] }],
+  ["/mapi.php", { code: 1, msg: "ok", trade_no: "4200", payurl: "/pay/4200" }],
+  ["/v1/billing_portal/sessions", { url: "https://billing.stripe.com/p/1" }],
+];
+
+/** A channel's provider: answers chats, what is left of ten dollars, and its models; and payments, as far as calls need it. */
 function startProvider(): Promise<HttpEmulator> {
   return startHttpEmulator(({ path, query, headers, body }) => {
     if (path.startsWith("/sso/"))
       return { json: { access_token: new URLSearchParams(body).get("code"), id: headers.authorization } };
-    if (path.endsWith("/subscription")) return { json: { hard_limit_usd: 10, has_payment_method: true } };
-    if (path.endsWith("/usage")) return { json: { total_usage: 250 } };
-    if (path.endsWith("/models")) return { json: { object: "list", data: [{ id: "some-model" }] } };
-    if (path === "/mapi.php") return { json: { code: 1, msg: "ok", trade_no: "4200", payurl: "/pay/4200" } };
-    if (path === "/api.php") return { json: { code: query.get("act") === "refund" ? 1 : -1, msg: "" } };
+    const fixed = FIXED.find(([end]) => path.endsWith(end));
+    if (fixed) return { json: fixed[1] };
+    if (path.startsWith("/v1/subscriptions/")) return { json: { livemode: false, customer: "cus_1" } };
+    if (path === "/api.php") {
+      // An order that has not been paid.
+      const [pid, no] = [query.get("pid"), query.get("out_trade_no")];
+      return { json: { code: 1, msg: "", pid, out_trade_no: no, status: 0 } };
+    }
     return { json: chatReply("pong") };
   });
 }
 
 export async function createFuzzWorld(database: TestDatabase, logger: pino.Logger): Promise<FuzzWorld> {
   const clock = fakeClock();
-  const made = await database.create();
   const [github, wechat, smtp, provider] = await Promise.all([
     startGithub(),
     startWeChat(clock.now),
     startSmtp(),
     startProvider(),
   ]);
-  const app = await createTestApp({
-    databaseUrl: made.url,
+  const app = await createAppOn(database, {
     clock,
     logger,
     env: { TRUSTED_PROXIES: "127.0.0.1", GITHUB_URL: github.url, GITHUB_API_URL: github.url },
@@ -86,7 +97,6 @@ export async function createFuzzWorld(database: TestDatabase, logger: pino.Logge
     async close() {
       await app.close();
       await Promise.all([github.close(), wechat.close(), smtp.close(), provider.close()]);
-      await made.drop();
     },
   };
   closeTheOutside(world);
@@ -242,4 +252,18 @@ function hintsOf(serial: number, ids: readonly JsonValue[], codes: readonly stri
     email: [`a${serial}@example.com`, "not-an-address", "x@qq.com"],
     order: ["id", "quota", "key_sealed", "id; DROP TABLE users"],
   };
+}
+
+/** All rows by table, but those of some tables, and what nodes tell of themselves. */
+export async function dumpTables(
+  { app: { ctx } }: FuzzWorld,
+  except: readonly string[] = [],
+): Promise<Readonly<Record<string, string>>> {
+  const found: Record<string, string> = {};
+  for (const { name } of await ctx.db.introspection.getTables()) {
+    if (name === "nodes" || except.includes(name)) continue;
+    const { rows } = await sql`SELECT * FROM ${sql.table(name)}`.execute(ctx.db);
+    found[name] = JSON.stringify(rows.map((row) => JSON.stringify(row)).sort());
+  }
+  return found;
 }

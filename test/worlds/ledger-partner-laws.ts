@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { Redeemed } from "#server/money/partner-operations.ts";
 import { amounts, at, type Command, command, pick } from "./ledger-laws.ts";
 import { type Model, type ModelCode, type ModelUser, Real } from "./ledger-model.ts";
+import { codeTerms } from "./ledger-world.ts";
 import { seedRedemption, seedUser } from "./stores.ts";
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };
@@ -115,6 +116,7 @@ const redeem = fc.tuple(at, at, fc.option(at, { nil: undefined })).map(([whose, 
         redemptionId: code.id,
         giverId: giver?.id ?? null,
         inviterId: user.inviterId,
+        terms: codeTerms,
         display,
       };
       const redeemed = expected(model, { user, code, giver });
@@ -170,6 +172,7 @@ const withdraw = fc.tuple(at, fc.bigInt(99_999_990n, 100_000_010n)).map(([which,
         userId: user.id,
         kind: "withdraw",
         micro: { delta: -amount },
+        leastMicro: 100_000_000n,
         actorId: 1,
         reason: "",
       });

@@ -4,6 +4,7 @@ import { fakeClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import type { ReserveOrder, Settlement } from "#server/money/operations.ts";
+import type { CodeTerms } from "#server/money/partner-operations.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { type ListedLog, listLogs } from "#server/store/logs.ts";
 import { getUser } from "#server/store/users.ts";
@@ -38,6 +39,15 @@ export function order(parties: Parties, amount: bigint): ReserveOrder {
   serial += 1;
   return { requestId: `request${serial}`, ...parties, amount, modelName: "gpt-4o" };
 }
+
+/** What codes bring as long as an operator changes nothing. */
+export const codeTerms: CodeTerms = {
+  giftPercent: 5,
+  commissionPercent: 5,
+  firstOrders: 0,
+  monthMicro: 0n,
+  soldYuan: 7,
+};
 
 export class LedgerWorld {
   readonly clock = fakeClock();

@@ -4,7 +4,7 @@ import type { OptionKey } from "#contract/option.ts";
 import type { Clock } from "#server/clock.ts";
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, type TestApp, type TestDatabase } from "./app.ts";
+import { createAppOn, type TestApp, type TestDatabase } from "./app.ts";
 import { type Visitor, visit } from "./visitor.ts";
 
 export interface MailApp {
@@ -22,10 +22,8 @@ export async function startMailApp(
   clock: Clock,
   env: Record<string, string> = {},
 ): Promise<MailApp> {
-  const made = await database.create();
   const smtp = await startSmtp();
-  const app = await createTestApp({
-    databaseUrl: made.url,
+  const app = await createAppOn(database, {
     clock,
     env: { TRUSTED_PROXIES: "127.0.0.1", ...env },
   });
@@ -55,7 +53,6 @@ export async function startMailApp(
     async close() {
       await app.close();
       await smtp.close();
-      await made.drop();
     },
   };
 }

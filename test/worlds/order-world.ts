@@ -26,7 +26,7 @@ export function useOrderWorld(engine: Engine) {
     finish: (order: OrderRow, refundNo: string, isDone: boolean) =>
       act(order, { verb: "finish", refundNo, isDone, providerId: "" }),
     claw: (order: OrderRow, source: "elsewhere" | "dispute", refundNo: string, amountMinor: number) =>
-      act(order, { verb: "claw", source, refundNo, providerId: refundNo, amountMinor }),
+      act(order, { verb: "claw", source, refundNo, providerId: refundNo, tradeNo: "", amountMinor }),
     drain: (userId: number, quota: bigint) =>
       world.ledger.adjust({ userId, kind: "adjust", quota: { target: quota }, actorId: 1, reason: "spent" }),
   };

@@ -1,5 +1,6 @@
 // A server with merchant accounts at emulated providers, users who buy, and a clock of its own; the books are checked at the end.
-import { afterAll, beforeAll, expect } from "vitest";
+
+import { afterAll, beforeAll, expect, vi } from "vitest";
 import type { Order } from "#contract/payment.ts";
 import { fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -8,8 +9,19 @@ import { findOrder, type OrderRow } from "#server/store/orders.ts";
 import { getUser } from "#server/store/users.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
+import {
+  type Answer,
+  asRoot,
+  createTestApp,
+  type TestApp,
+  type TestAppOptions,
+  type TestDatabase,
+  type Who,
+} from "./app.ts";
 import { temporaryDir } from "./process.ts";
+
+/** What a paid order of $50 brings, for which `ordered` asks 30 yuan. Unit: quota. */
+export const CREDITED = 25_000_000;
 
 export interface Account {
   readonly id: number;
@@ -21,6 +33,7 @@ export class PaymentWorld {
   readonly clock = fakeClock();
   #app: TestApp | undefined;
   #databaseUrl: string | undefined;
+  #options: Pick<TestAppOptions, "env" | "logger"> = {};
   readonly #files = temporaryDir();
   #drop: () => Promise<void> = async () => undefined;
   #serial = 0;
@@ -30,7 +43,8 @@ export class PaymentWorld {
     return this.#app;
   }
 
-  async start(database: TestDatabase): Promise<void> {
+  async start(database: TestDatabase, options: Pick<TestAppOptions, "env" | "logger"> = {}): Promise<void> {
+    this.#options = options;
     const made = await database.create();
     this.#drop = () => made.drop();
     this.#databaseUrl = made.url;
@@ -40,7 +54,13 @@ export class PaymentWorld {
 
   async #open(): Promise<void> {
     const { path: dataDir } = this.#files;
-    this.#app = await createTestApp({ databaseUrl: this.#databaseUrl, dataDir, clock: this.clock });
+    this.#app = await createTestApp({
+      ...this.#options,
+      ...{ databaseUrl: this.#databaseUrl, dataDir, clock: this.clock },
+    });
+    // On PostgreSQL the session that holds locks is there a moment later; an order asks for one.
+    const { coord } = this.#app.ctx;
+    await vi.waitFor(async () => expect(await coord.lock("test", async () => true)).toBe(true), 20_000);
   }
 
   /** Ends the server, and starts it again on the same data. */

@@ -2,7 +2,7 @@
 import type { PlanSale, PlanTerms } from "#contract/plan-terms.ts";
 import type { Ledger } from "#server/money/ledger.ts";
 import type { Db } from "#server/store/db.ts";
-import type { OrderRow } from "#server/store/orders.ts";
+import type { NewOrder, OrderRow } from "#server/store/orders.ts";
 import type { PlanPeriodRow } from "#server/store/plans.ts";
 import { orderChange, proofOf, seedInstance, seedOrder } from "./order-rows.ts";
 
@@ -28,6 +28,12 @@ export interface Bought {
   readonly planId?: number;
   readonly versionId?: number;
   readonly terms?: PlanTerms;
+  /** How often one user may buy it. */
+  readonly most?: number;
+  /** The running period of the plan ends for it. */
+  readonly beginsNow?: true;
+  /** What else its order says. */
+  readonly order?: Partial<NewOrder>;
   /** Of an upgrade: the period, and what is added. */
   readonly upgrade?: { readonly period: PlanPeriodRow; readonly quota: number; readonly priceMinor: number };
 }
@@ -41,6 +47,8 @@ export async function orderPlan(db: Db, bought: Bought): Promise<OrderRow> {
     upgrade_of: upgrade?.period.id ?? 0,
     upgrade_from: upgrade?.period.version_id ?? 0,
     quota: upgrade?.quota ?? promised.quota,
+    ...(bought.beginsNow && { begins_now: true }),
+    ...(bought.most !== undefined && { most: bought.most }),
     terms: promised,
   };
   return seedOrder(db, {
@@ -49,6 +57,7 @@ export async function orderPlan(db: Db, bought: Bought): Promise<OrderRow> {
     quota: promised.quota,
     amount_minor: upgrade?.priceMinor ?? promised.price_minor,
     plan_sale: JSON.stringify(sale),
+    ...bought.order,
   });
 }
 

@@ -9,7 +9,7 @@ import type { Context } from "#server/context.ts";
 import { createRelay, type Relay } from "#server/relay/relay.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp } from "./app.ts";
+import { createTestApp, type TestApp, type TestAppOptions, type TestDatabase } from "./app.ts";
 import { seedChannel } from "./stores.ts";
 
 export const CHANNEL_KEY = "sk-canary-upstream-key-0123456789";
@@ -59,7 +59,7 @@ export async function errorOf(response: Response): Promise<ErrorSeen> {
 }
 
 export class World {
-  #ctx: Context | undefined;
+  #app: TestApp | undefined;
   #upstream: FakeUpstream | undefined;
   /** Where the relay listens. Its time limits are those of production: a loaded machine answers late. */
   url = "";
@@ -73,9 +73,14 @@ export class World {
   /** A fresh unlimited token for each test. */
   token = { id: 0, key: "" };
 
+  /** The management API beside the relay. */
+  get app(): TestApp {
+    if (this.#app === undefined) throw new Error("the world is not set up yet");
+    return this.#app;
+  }
+
   get ctx(): Context {
-    if (this.#ctx === undefined) throw new Error("the world is not set up yet");
-    return this.#ctx;
+    return this.app.ctx;
   }
 
   get upstream(): FakeUpstream {
@@ -83,8 +88,8 @@ export class World {
     return this.#upstream;
   }
 
-  fill(ctx: Context, upstream: FakeUpstream): void {
-    this.#ctx = ctx;
+  fill(app: TestApp, upstream: FakeUpstream): void {
+    this.#app = app;
     this.#upstream = upstream;
   }
 
@@ -183,17 +188,24 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Sets the world up for the tests of a file and cleans it before each of them. */
-export function createRelayWorld(): World {
+export interface WorldOptions extends Pick<TestAppOptions, "logger" | "clock"> {
+  /** Absent = SQLite. */
+  readonly database?: TestDatabase;
+}
+
+/** Sets the world up for the tests of a file, or of a part of it, and cleans it before each of them. */
+export function createRelayWorld({ database, ...options }: WorldOptions = {}): World {
   const world = new World();
   const closers: (() => unknown)[] = [];
 
   beforeAll(async () => {
-    const app = await createTestApp();
+    const made = await database?.create();
+    closers.push(() => made?.drop());
+    const app = await createTestApp({ ...options, databaseUrl: made?.url });
     closers.push(() => app.close());
     const upstream = await createFakeUpstream();
     closers.push(() => upstream.close());
-    world.fill(app.ctx, upstream);
+    world.fill(app, upstream);
     world.serve = async (relay) => {
       const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
       closers.push(() => {

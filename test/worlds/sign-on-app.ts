@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { type Clock, fakeClock } from "#server/clock.ts";
 import { type Forger, type Lies, startForger } from "#test/emulators/oidc-forger.ts";
-import { type Answer, asRoot, createTestApp, type TestApp, type TestDatabase } from "./app.ts";
+import { type Answer, asRoot, createAppOn, type TestApp, type TestDatabase } from "./app.ts";
 import { type Visitor, visit } from "./visitor.ts";
 
 export const SERVER = "https://gate.example";
@@ -85,13 +85,8 @@ export interface SignOnApp {
 
 /** The server with a provider beside it. */
 export async function startSignOnApp(database: TestDatabase, clock: Clock): Promise<SignOnApp> {
-  const made = await database.create();
   const forger = await startForger();
-  const app = await createTestApp({
-    databaseUrl: made.url,
-    clock,
-    env: { TRUSTED_PROXIES: "127.0.0.1" },
-  });
+  const app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
   await app.ctx.options.set("ServerAddress", SERVER);
   // Tests of years have staff without second factors.
   await app.ctx.options.set("MfaRequiredFor", "none");
@@ -103,7 +98,6 @@ export async function startSignOnApp(database: TestDatabase, clock: Clock): Prom
     async close() {
       await app.close();
       await forger.close();
-      await made.drop();
     },
   };
 }

@@ -1,4 +1,4 @@
-// How long a test goes on that tries the same thing at random moments: briefly in `npm test`, long in `npm run soak`.
+// How long a test goes on that tries the same thing at random moments or in every way: briefly in `npm test`, long in `npm run soak`.
 
 export const IS_SOAK = process.env["SOAK"] === "1";
 

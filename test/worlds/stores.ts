@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
 import type { Ledger } from "#server/money/ledger.ts";
 import { insertChannels, type NewChannel } from "#server/store/channels.ts";
 import { type Db, openStore, type Store, type StoreOptions } from "#server/store/db.ts";
@@ -10,11 +11,32 @@ import { NO_CALL } from "#server/store/no-call.ts";
 import { findRedemptionIdByKey, insertRedemptions, type NewRedemption } from "#server/store/redemptions.ts";
 import { insertToken, type NewToken } from "#server/store/tokens.ts";
 import { insertUser, type NewUser } from "#server/store/users.ts";
+import { NEW_CHANNEL } from "#test/seeds/channel-row.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 import { createMigratedPostgres, layMigrated } from "./templates.ts";
 
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
+
+/** Every row of every table as text. */
+export async function dumpTables({
+  db,
+  store,
+}: {
+  readonly db: Db;
+  readonly store: Pick<Store, "dialect">;
+}): Promise<string> {
+  const { rows: tables } = await sql<{ name: string }>`${
+    store.dialect === "sqlite"
+      ? sql`SELECT name FROM sqlite_master WHERE type = 'table'`
+      : sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
+  }`.execute(db);
+  if (tables.length <= 10) throw new Error("the tables were not found");
+  const contents = await Promise.all(
+    tables.map(async ({ name }) => (await sql`SELECT * FROM ${sql.table(name)}`.execute(db)).rows),
+  );
+  return JSON.stringify(contents);
+}
 
 /** A location for a database that can be opened again after it was closed. */
 export interface TestDatabase {
@@ -91,31 +113,9 @@ export async function seedToken(db: Db, userId: number, change: Partial<NewToken
 
 export async function seedChannel(db: Db, change: Partial<NewChannel> = {}): Promise<number> {
   serial += 1;
-  const [id = 0] = await insertChannels(db, [
-    {
-      type: 1,
-      key_hash: `hash${serial}`,
-      key_sealed: "sealed",
-      status: 1,
-      status_reason: "",
-      status_time: 0,
-      name: `channel${serial}`,
-      weight: 0,
-      priority: 0,
-      created_time: 1_800_000_000,
-      test_time: 0,
-      response_time: 0,
-      base_url: "",
-      other: "",
-      balance: 0,
-      balance_updated_time: 0,
-      models: "gpt-4o",
-      group: "default",
-      model_mapping: "",
-      config: "",
-      ...change,
-    },
-  ]);
+  const own = { key_hash: `hash${serial}`, key_sealed: "sealed", name: `channel${serial}` };
+  const usual = { ...NEW_CHANNEL, ...own, created_time: 1_800_000_000, models: "gpt-4o" };
+  const [id = 0] = await insertChannels(db, [{ ...usual, ...change }]);
   return id;
 }
 

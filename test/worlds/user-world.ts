@@ -4,7 +4,7 @@ import { Role } from "#contract/user.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { getUser } from "#server/store/users.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { type Answer, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
+import { type Answer, createAppOn, type TestApp, type TestDatabase, type Who } from "./app.ts";
 
 export class UserWorld {
   #app: TestApp | undefined;
@@ -22,8 +22,8 @@ export class UserWorld {
     return this.#admin;
   }
 
-  async start(databaseUrl: string | undefined): Promise<void> {
-    this.#app = await createTestApp({ databaseUrl });
+  async start(database: TestDatabase): Promise<void> {
+    this.#app = await createAppOn(database);
     this.#admin = await seedUser(this.#app.ctx, "admin", { role: Role.admin });
   }
 
@@ -44,16 +44,10 @@ export class UserWorld {
 /** Registers the hooks for the tests of the enclosing block. */
 export function useUsers(database: TestDatabase): UserWorld {
   const world = new UserWorld();
-  let drop: (() => Promise<void>) | undefined;
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    await world.start(made.url);
-  });
+  beforeAll(() => world.start(database));
   afterAll(async () => {
     expect(await checkLedger(world.app.ctx.db)).toEqual([]);
     await world.app.close();
-    await drop?.();
   });
   return world;
 }

@@ -1,4 +1,4 @@
-// Files that the browser makes: their names are cleaned, cells of tables cannot become formulas (requirements H10).
+// Files that the browser makes: their names are cleaned (requirements H10).
 
 const NAME_LENGTH = 60;
 
@@ -10,19 +10,6 @@ export function cleanFileName(text: string, fallback: string): string {
     .replace(/[^\p{L}\p{N} ._-]+/gu, "_")
     .replace(/^[\s._-]+|[\s._-]+$/g, "");
   return [...plain].slice(0, NAME_LENGTH).join("") || fallback;
-}
-
-/** One cell of a CSV file. A text that a spreadsheet would read as a formula gets an apostrophe in front; numbers stay. */
-export function csvCell(value: string | number): string {
-  if (typeof value === "number") return String(value);
-  const safe =
-    /^[\s\u200b\ufeff]*[=+\-@＝＋－＠]/.test(value) || /^[\t\r\n]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** Rows as CSV with a byte order mark, which spreadsheets need to read Chinese. */
-export function csvText(rows: readonly (readonly (string | number)[])[]): string {
-  return `\ufeff${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
 }
 
 export interface TextFile {

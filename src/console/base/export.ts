@@ -1,5 +1,5 @@
 // Whole lists for a file: page after page or block after block, each row once.
-import { csvText } from "./download.ts";
+import { csvText } from "#contract/csv.ts";
 import { pageCount } from "./paging.ts";
 
 /** Rows per call; the most the server gives. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Role } from "#contract/user.ts";
-import { boardLogPath, logPath, ownLogPath } from "./log-path.ts";
+import { logPath, ownLogPath } from "./log-path.ts";
 
 const filters = { token_name: "a & b", type: 2 };
 
@@ -14,10 +14,4 @@ it("of one's own entries names the user for administrators only, whose log shows
   expect(ownLogPath({ username: "wang", role: Role.root }, filters)).toBe(own);
   expect(ownLogPath({ username: "wang", role: Role.user }, filters)).toBe(logPath(filters));
   expect(ownLogPath(undefined, filters)).toBe(logPath(filters));
-});
-
-it("of a dashboard is its owner's, or that of all users", () => {
-  const admin = { username: "wang", role: Role.admin };
-  expect(boardLogPath(admin, true, filters)).toBe(ownLogPath(admin, filters));
-  expect(boardLogPath(admin, false, filters)).toBe(logPath(filters));
 });

@@ -19,12 +19,3 @@ export function ownLogPath(
     user !== undefined && may(user, "log.read") ? { ...filters, username: user.username } : filters,
   );
 }
-
-/** The log behind a figure of a dashboard: its owner's, or that of all users. */
-export function boardLogPath(
-  user: Parameters<typeof ownLogPath>[0],
-  isOwn: boolean,
-  filters: Filters,
-): string {
-  return isOwn ? ownLogPath(user, filters) : logPath(filters);
-}

@@ -1,6 +1,7 @@
 // Prices in money as pages write them, in the operator's currency. Pure.
-import type { Ability, ModelMoney, MoneyPrice, OtherKind, PriceUnit } from "#contract/catalogue.ts";
+import type { Ability, ModelMoney, MoneyPrice, OtherKind } from "#contract/catalogue.ts";
 import { yuanOfDollar } from "#contract/price-sheet.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
 
 export type Currency = "USD" | "CNY";
 
@@ -18,6 +19,8 @@ export const UNIT_WORDS: Readonly<Record<PriceUnit, string>> = {
   character: "每百万字符",
   image: "每张",
   minute: "每分钟",
+  second: "每秒",
+  call: "每次",
 };
 
 export const ABILITY_WORDS: Readonly<Record<Ability, string>> = {

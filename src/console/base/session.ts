@@ -65,7 +65,8 @@ export const selfQuery = {
   queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<User> => {
     const user = await call(userApi.self, {}, signal);
     if (currentUser() !== undefined) signIn(user);
-    followLanguage(user.language);
+    // Who looks at another user's console reads it in his own language.
+    if (user.viewer === undefined) followLanguage(user.language);
     return user;
   },
 };

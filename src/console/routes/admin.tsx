@@ -123,6 +123,13 @@ export const adminPages: readonly PageRow[] = [
   },
   { ...OF_PRICE, permission: "option.write", path: "/price/edit", title: "编辑价格", load: loadPriceEdit },
   { ...OF_PRICE, path: "/price/update", title: "从价目表更新价格", load: loadPriceUpdate },
+  {
+    ...OF_PRICE,
+    parent: "/price/update",
+    path: "/price/draft/:draft",
+    title: "价格草稿",
+    load: async () => (await import("#console/pages/price/draft.tsx")).PriceDraftPage,
+  },
   { ...OF_PRICE, permission: "option.read", path: "/price/ratio", title: "倍率与 JSON", load: loadRatios },
   {
     path: "/reconciliation",

@@ -4,7 +4,7 @@ import type { PageRow } from "#console/ui/shell/nav.ts";
 /** The two addresses of a form: for what is new, and for a row. */
 export function formPages(
   titles: { readonly add: string; readonly edit: string },
-  row: Pick<PageRow, "access" | "permission" | "load"> & { readonly parent: string },
+  row: Pick<PageRow, "access" | "permission" | "ofTeam" | "load"> & { readonly parent: string },
 ): PageRow[] {
   return [
     { ...row, path: `${row.parent}/add`, title: titles.add },
@@ -14,7 +14,7 @@ export function formPages(
 
 /** The limits of one token, and their form. */
 export function tokenLimitPages(
-  row: Pick<PageRow, "access" | "permission"> & { readonly parent: string },
+  row: Pick<PageRow, "access" | "permission" | "ofTeam"> & { readonly parent: string },
   base: string,
 ): PageRow[] {
   const load = () => import("#console/pages/limit/token-pages.tsx");

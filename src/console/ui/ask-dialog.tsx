@@ -1,6 +1,7 @@
 // A dialog that asks for something and sends it: stays open until the answer is there.
 import { Modal } from "antd";
 import type { ReactNode } from "react";
+import "./ask-dialog.css";
 
 export interface AskDialogProps {
   readonly title: string;
@@ -21,6 +22,7 @@ export function AskDialog({ title, width, okText, isBusy, isDanger = false, ...r
       open
       title={title}
       width={width}
+      className="tg-ask"
       okText={okText}
       okButtonProps={{ danger: isDanger, loading: isBusy }}
       cancelText="取消"

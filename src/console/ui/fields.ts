@@ -13,7 +13,7 @@ export function rule(schema: z.ZodType): FormRule {
 }
 
 /** The schema's own words, but nothing about types: an emptied number field holds no number. */
-function wordsOf(issue: z.core.$ZodIssue | undefined, value: unknown): string {
+export function wordsOf(issue: z.core.$ZodIssue | undefined, value: unknown): string {
   if (value === null || value === undefined) return "请填写此项";
   if (issue === undefined || issue.code === "invalid_type") return "格式错误";
   return issue.message;

@@ -1,6 +1,7 @@
 // The frame of a page inside the shell: title, one sentence, primary action at the right.
 import type { ReactNode } from "react";
-import { usePageHere } from "./shell/nav.ts";
+import { titleIn, usePageHere } from "./shell/nav.ts";
+import { useTeam } from "./team-context.ts";
 import "./page.css";
 
 export interface PageProps {
@@ -15,11 +16,12 @@ export interface PageProps {
 
 export function Page({ title, lead, extra, width = "full", children }: PageProps) {
   const here = usePageHere();
+  const team = useTeam();
   return (
     <div className={`tg-page tg-page-${width}`}>
       <header className="tg-page-head">
         <div className="tg-page-words">
-          <h1>{title ?? here?.title}</h1>
+          <h1>{title ?? (here === undefined ? null : titleIn(team, here))}</h1>
           {lead === undefined ? null : <p>{lead}</p>}
         </div>
         {extra === undefined ? null : <div className="tg-page-extra">{extra}</div>}

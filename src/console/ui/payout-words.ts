@@ -1,6 +1,7 @@
 // How payouts speak, and the file that a bank run is made from.
-import { csvText } from "#console/base/download.ts";
+
 import { formatTime } from "#console/base/format.ts";
+import { csvText } from "#contract/csv.ts";
 import type { Payout, PayoutState, PayoutWay } from "#contract/payout.ts";
 import type { Tone } from "./status-tag.tsx";
 

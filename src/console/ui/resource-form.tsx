@@ -6,11 +6,14 @@ import { changesOf } from "#console/base/changes.ts";
 import { useDraft } from "./draft.ts";
 import "./resource-form.css";
 
+/** Returned when what was sent was taken, and the form has something to show about it. */
+export const STAYS = Symbol("stays");
+
 export interface ResourceFormProps<Values extends object> {
   readonly initial: Values;
   /** Fields that outlive the end of a session; never a secret (draft.ts). */
   readonly kept?: readonly (keyof Values & string)[];
-  /** Sends the values. A rejection was shown already; it keeps the form open. */
+  /** Sends the values. A rejection was shown already; it keeps the form open, as `STAYS` does where all was saved. */
   readonly onSubmit: (values: Values) => Promise<unknown>;
   /** Called after a successful submit, when leaving is free. */
   readonly onDone?: () => void;
@@ -56,9 +59,9 @@ export function ResourceForm<Values extends object>(props: ResourceFormProps<Val
     setSending(true);
     try {
       // Fields of collapsed parts keep their values: `true` asks for the whole store.
-      await onSubmit({ ...initial, ...form.getFieldsValue(true) });
+      const answer = await onSubmit({ ...initial, ...form.getFieldsValue(true) });
       setDirty(false);
-      setDone(onDone !== undefined);
+      setDone(onDone !== undefined && answer !== STAYS);
     } catch {
       // Shown by the catalogue of faults; the form stays as it is.
     } finally {

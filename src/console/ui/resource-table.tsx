@@ -97,13 +97,18 @@ export interface ListFile<Row> {
   readonly block: (keyword: string, before: number, signal: AbortSignal) => Promise<ListAnswer<Row>>;
 }
 
+interface LiveQuery<Row> extends Query<ListAnswer<Row>> {
+  /** When an answer is asked for again by itself, ms; false = it is not. */
+  refetchInterval?(query: { readonly state: { readonly data: ListAnswer<Row> | undefined } }): number | false;
+}
+
 export interface ResourceTableProps<Row extends { readonly id: number }>
   extends Omit<RowView<Row>, "selection"> {
   /** Name in local storage. */
   readonly name: string;
   /** Accessible name, e.g. 令牌列表. */
   readonly label: string;
-  readonly load: (input: ListInput) => Query<ListAnswer<Row>>;
+  readonly load: (input: ListInput) => LiveQuery<Row>;
   readonly searchHint?: string;
   /** Text put into the search box from outside (clipboard fallback, requirements B8). */
   readonly searchDraft?: SearchDraft | undefined;

@@ -19,8 +19,9 @@ export function TableFooter({ state, received, total, isLoading, children }: Tab
   const { p, size } = state.input;
   const isNarrow = useMedia(NARROW);
   const pages = pageCount({ page: p, size, received, total });
-  const isPaged = !isLoading && (p > 0 || received > 0);
-  if (children === undefined && !isPaged) return null;
+  const isPaged = p > 0 || received > 0;
+  // It comes with the rows: below bones, of which there are more or fewer, it would move.
+  if (isLoading || (children === undefined && !isPaged)) return null;
   return (
     <div className="tg-table-foot">
       <div className="tg-table-foot-buttons">{children}</div>

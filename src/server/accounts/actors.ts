@@ -41,6 +41,8 @@ export interface Actor {
   readonly staffSet?: string;
   /** The name of the service account of his that calls; undefined = he does. */
   readonly service?: string;
+  /** The administrator who looks at this user's console: nothing is done, and no secret shown; undefined = none. */
+  readonly viewer?: { readonly id: number; readonly username: string; readonly until: number };
 }
 
 export interface Actors {

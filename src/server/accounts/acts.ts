@@ -7,11 +7,11 @@ import { randomHex } from "#server/secrets.ts";
 import { isNoChange } from "#server/store/change.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { countOwned } from "#server/store/teams.ts";
+import { countOwned, holdTeam, teamsOfUser } from "#server/store/teams.ts";
 import {
-  buryUser,
   changeSeenUser,
   countOtherSupers,
+  deleteUser,
   revokeAccess,
   type Seen,
 } from "#server/store/user-acts.ts";
@@ -51,12 +51,16 @@ async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolea
   }
 }
 
-/** Deletes an account inside the caller's transaction. Throws: as `changeAccount`. */
-export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<void> {
+/** Deletes an account inside the caller's transaction. Returns the teams it was a member of. Throws: as `changeAccount`. */
+export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<readonly number[]> {
   await keepOneSuper(parts, tx, seen);
+  const teams = await teamsOfUser(tx, seen.id);
+  // None is handed over to him meanwhile; in one order, as everywhere.
+  for (const id of teams) await holdTeam(tx, id);
   if ((await countOwned(tx, seen.id)) > 0) throw faults.refused("该账户还拥有团队，请先转让或解散团队");
-  const grave = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };
-  if (!(await buryUser(tx, seen, grave))) throw changedMeanwhile();
+  const gone = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };
+  if (!(await deleteUser(tx, seen, gone))) throw changedMeanwhile();
+  return teams;
 }
 
 async function keepOneSuper({ store }: Parts, tx: Db, seen: Seen): Promise<void> {

@@ -1,12 +1,11 @@
 // The browsers an account is used from, each known by a random cookie whose hash alone is stored. One that its owner trusts skips the
 // second factor of a login, and nothing else (requirements I33).
-import { AHEAD_SEC } from "#server/clock.ts";
+import { AHEAD_SEC, DAY_SEC } from "#server/clock.ts";
 import { randomId } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { deleteUnseenDevices, isTrustedDevice, meetDevice } from "#server/store/devices.ts";
 import type { Tools } from "#server/tools.ts";
 
-const DAY_SEC = 24 * 3600;
 /** How long a browser is trusted. */
 const TRUST_SEC = 30 * DAY_SEC;
 /** How long the cookie lives; browsers keep none longer. */

@@ -1,7 +1,7 @@
 // What holds for the calls of a token: the plans of who pays, the group that one of them may lend, and the limits there.
 import { type GroupTables, groupsOf, mayUseGroup } from "#contract/group.ts";
 import type { PlanTerms } from "#contract/plan-terms.ts";
-import { DAY_SEC } from "#server/money/plan-times.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { NEVER } from "#server/money/windows.ts";
 import type { Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";

@@ -7,7 +7,13 @@ import { sha256Url } from "#server/secrets.ts";
 import type { Tools } from "#server/tools.ts";
 import { claimAt, subjectOf, textAt } from "./claims.ts";
 import { type Provider, redirectUrl } from "./login-providers.ts";
-import { type Begun, type OutsidePerson, type Protocol, ProviderError } from "./outside-person.ts";
+import {
+  type Begun,
+  type OutsidePerson,
+  type Protocol,
+  ProviderError,
+  unanswered,
+} from "./outside-person.ts";
 
 type ChatTools = Pick<Tools, "egress" | "options" | "config" | "clock">;
 
@@ -73,7 +79,7 @@ async function ask({ tools }: Parts, { step, url, headers = [], body }: Ask): Pr
     headers: ["accept", "application/json", "content-type", "application/json", ...headers],
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  if (answer.kind === "fault") throw new ProviderError(`${step} egress ${answer.code}`);
+  if (answer.kind === "fault") throw unanswered(answer, step);
   try {
     return JSON.parse(answer.text);
   } catch {

@@ -3,7 +3,7 @@ import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { visit } from "#test/worlds/visitor.ts";
 
 /** What Node calls the two kinds of work: a derivation by argon2id, and the thread that compares one bcrypt hash. */
@@ -19,12 +19,9 @@ async function workOf(run: () => Promise<unknown>): Promise<string[]> {
 
 describe.each(databases)("the work of a failed login on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { env: { TRUSTED_PROXIES: "127.0.0.1" } });
     const { id } = await seedUser(app.ctx, "imported");
     await updateUserProfile(app.ctx.db, id, { password: hashSync("old password", 4) });
     const { id: bannedId } = await seedUser(app.ctx, "banned");
@@ -32,10 +29,7 @@ describe.each(databases)("the work of a failed login on $name", (database) => {
     await setUserStatus(app.ctx.db, bannedId, 1, 2);
     await seedUser(app.ctx, "native");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const logIn = (username: string, password: string) =>
     visit(app).call("POST", "/api/user/login", { username, password });

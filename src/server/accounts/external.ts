@@ -159,33 +159,54 @@ export function displayNameOf({ displayName }: Pick<Person, "displayName">): str
  * Binds an identity to an account; `beside` is written last in the same transaction. Throws: AppError when it belongs to
  * another user; 401 when the actor's session or access token has ended.
  */
-export async function bindPerson(
+export function bindPerson(
   tools: ExternalTools,
   person: Pick<Person, "identity" | "id">,
   entry: Entry & { readonly actor: Actor },
   beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
+  const { actor } = entry;
+  return bind(tools, entry, {
+    identity: person.identity,
+    async write(tx) {
+      const external_login = isSuper(actor) ? 1 : 0;
+      await updateUserProfile(tx, actor.id, { [person.identity]: person.id, external_login });
+      await beside(tx);
+    },
+    whyTaken: () => faults.refused("该第三方账号已绑定其他用户"),
+  });
+}
+
+interface Binding {
+  readonly identity: Person["identity"] | "provider";
+  /** All that the transaction writes. */
+  write(tx: Db): Promise<void>;
+  /** Said when the identity is bound already. */
+  whyTaken(): Error | Promise<Error>;
+}
+
+/** Binds an identity to the actor's account. Throws: as `bindPerson`. */
+export async function bind(
+  tools: ExternalTools,
+  entry: Entry & { readonly actor: Actor },
+  { identity, write, whyTaken }: Binding,
+): Promise<void> {
   const { actor, session } = entry;
-  const isTop = isSuper(actor);
-  if (isTop) await refuseStale(tools, { actor, sessionId: session.id });
+  if (isSuper(actor)) await refuseStale(tools, { actor, sessionId: session.id });
   try {
     await tools.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
-      await updateUserProfile(tx, actor.id, {
-        [person.identity]: person.id,
-        external_login: isTop ? 1 : 0,
-      });
-      await beside(tx);
+      await write(tx);
     });
   } catch (error) {
-    throw isTaken(error) ? faults.refused("该第三方账号已绑定其他用户") : error;
+    throw isTaken(error) ? await whyTaken() : error;
   }
-  tools.events.accountBound({ userId: actor.id, identity: person.identity });
+  tools.events.accountBound({ userId: actor.id, identity });
   await tools.coord.publish("users", String(actor.id));
 }
 
 /** By binding, a super administrator opts in to this way of logging in (requirements A22). Throws: AppError. */
-export async function refuseStale(
+async function refuseStale(
   { sessions, clock }: ExternalTools,
   { actor, sessionId }: { actor: Actor; sessionId: string | undefined },
 ): Promise<void> {

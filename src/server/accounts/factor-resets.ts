@@ -1,8 +1,8 @@
 // When the second factors of a super administrator may be removed by another: a day after it was asked for, and not for ever
 // (requirements I34). No writing here.
+import { DAY_SEC } from "#server/clock.ts";
 import type { FactorResetRow } from "#server/store/factor-resets.ts";
 
-const DAY_SEC = 24 * 3600;
 /** How long a request that is due can be carried out; an old one, which everybody forgot, is none. Unit: seconds. */
 const OPEN_SEC = 7 * DAY_SEC;
 

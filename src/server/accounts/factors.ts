@@ -1,6 +1,7 @@
 // Second factors of an account: authenticator app, passkeys, recovery codes. Who needs one, and whether what was typed is one
 // (requirements I27, I28, I30, I31). Passkeys are judged in passkeys.ts.
 
+import { DAY_SEC } from "#server/clock.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import { newRecoveryCode, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -22,7 +23,6 @@ import { matchStep, plainCode } from "./totp.ts";
 export type FactorTools = Pick<Tools, "db" | "clock" | "secrets" | "options" | "limits" | "events">;
 
 const RECOVERY_CODES = 10;
-const DAY_SEC = 24 * 3600;
 /** How long after a recovery code what it led to proves no more than a login (requirements I28). Unit: seconds. */
 export const RECOVERY_REST_SEC = DAY_SEC;
 export const TOTP_SEAL = "totp.secret";

@@ -55,9 +55,11 @@ export async function finishGithub(
     verifier,
   });
   if (result.kind === "problem") {
-    tools.events.externalFailed({ service: "github", problem: result.problem });
+    const { problem, isProxy } = result;
+    tools.events.externalFailed({ service: "github", problem, isProxy });
     if (result.isPassing) await keepState(tools, visitor, { state: answer.state, verifier });
-    throw faults.refused("GitHub 登录失败，请重新发起", result.problem);
+    if (isProxy) throw faults.proxyFailed("GitHub 登录失败", problem);
+    throw faults.refused("GitHub 登录失败，请重新发起", problem);
   }
   const { id, login, name, email } = result.profile;
   // The address in a profile is one of the owner's proven addresses (docs.github.com, "email" of a user).

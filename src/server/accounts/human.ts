@@ -65,7 +65,7 @@ async function hasCredit(tools: HumanTools, browserId: string | undefined): Prom
   return browserId !== undefined && spendUse(tools, { purpose: "human", subject: browserId }, browserId);
 }
 
-/** What is wrong with a proof; undefined = nothing. */
+/** What is wrong with a proof; undefined = nothing. Throws: AppError when it cannot be asked for. */
 async function findFlaw(tools: HumanTools, visit: ProtectedCall): Promise<string | undefined> {
   const answer = await verifyTurnstile(tools.egress, {
     url: tools.config.turnstileUrl,
@@ -73,6 +73,10 @@ async function findFlaw(tools: HumanTools, visit: ProtectedCall): Promise<string
     proof: visit.proof,
     address: visit.address,
   });
+  if (!answer.isGood && answer.isProxy === true) {
+    tools.events.externalFailed({ service: "turnstile", problem: answer.reason, isProxy: true });
+    throw faults.proxyFailed("无法完成人机验证", answer.reason);
+  }
   if (!answer.isGood) return answer.reason;
   if (answer.hostname !== new URL(tools.options.get("ServerAddress")).hostname)
     return "solved for another host";

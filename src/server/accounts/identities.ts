@@ -28,7 +28,7 @@ import {
   updateUserProfile,
 } from "#server/store/users.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
-import { type Arrival, displayNameOf, type ExternalTools, refuseStale } from "./external.ts";
+import { type Arrival, bind, displayNameOf, type ExternalTools } from "./external.ts";
 import { isProtected } from "./factors.ts";
 import { type GrantNotes, grant, takeBack, toldBy } from "./grants.ts";
 import { admitArrival } from "./invitations.ts";
@@ -254,27 +254,22 @@ export async function onlyWayIn(
 }
 
 /** Binds an identity to the actor's account; `beside` is written last in the same transaction. Throws: AppError. */
-export async function bindIdentity(
+export function bindIdentity(
   tools: ExternalTools,
   vouched: Vouched,
   entry: Entry & { readonly actor: Actor },
   beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
-  const { actor, session } = entry;
-  const isTop = isSuper(actor);
-  if (isTop) await refuseStale(tools, { actor, sessionId: session.id });
-  try {
-    await tools.db.transaction().execute(async (tx) => {
-      if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
+  const { actor } = entry;
+  return bind(tools, entry, {
+    identity: "provider",
+    async write(tx) {
       await insertIdentity(tx, identityOf(tools, vouched, actor.id));
-      if (isTop) await updateUserProfile(tx, actor.id, { external_login: 1 });
+      if (isSuper(actor)) await updateUserProfile(tx, actor.id, { external_login: 1 });
       await beside(tx);
-    });
-  } catch (error) {
-    throw isTaken(error) ? await whyTaken(tools.db, vouched, actor) : error;
-  }
-  tools.events.accountBound({ userId: actor.id, identity: "provider" });
-  await tools.coord.publish("users", String(actor.id));
+    },
+    whyTaken: () => whyTaken(tools.db, vouched, actor),
+  });
 }
 
 async function whyTaken(db: Db, { provider, person }: Vouched, actor: Actor): Promise<Error> {

@@ -2,19 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { updateUserProfile } from "#server/store/users.ts";
 import { type PusherEmulator, startPusher } from "#test/emulators/service-emulators.ts";
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("notices to the super administrator on $name", (database) => {
   let app: TestApp;
   let pusher: PusherEmulator;
   let smtp: SmtpEmulator;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     [pusher, smtp] = await Promise.all([startPusher(), startSmtp()]);
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     const { options, db } = app.ctx;
     await options.set("ServerAddress", "https://gate.example");
     await options.set("SMTPServer", "127.0.0.1");
@@ -25,7 +22,6 @@ describe.each(databases)("notices to the super administrator on $name", (databas
   afterAll(async () => {
     await app.close();
     await Promise.all([pusher.close(), smtp.close()]);
-    await drop();
   });
   afterEach(() => {
     pusher.isBroken = false;

@@ -51,8 +51,8 @@ async function deliver(tools: NoticeTools, notice: Notice): Promise<void> {
       content: notice.content,
       link: siteUrl(tools),
     });
-    if (problem === "") return;
-    tools.events.externalFailed({ service: "pusher", problem });
+    if (problem === undefined) return;
+    tools.events.externalFailed({ service: "pusher", ...problem });
   }
   if (!tools.mailer.isReady()) return;
   const root = await findMailableUser(tools.db, Role.root, UserStatus.enabled);

@@ -5,8 +5,9 @@ import { fetchText, type TextResult } from "#server/egress/fetch-text.ts";
 import { sha256Url } from "#server/secrets.ts";
 import type { Tools } from "#server/tools.ts";
 import { claimAt, isTrue, subjectOf, textAt } from "./claims.ts";
+import { repeatsKey } from "./json-keys.ts";
 import { type Provider, redirectUrl } from "./login-providers.ts";
-import { type OutsidePerson, type Protocol, ProviderError } from "./outside-person.ts";
+import { type OutsidePerson, type Protocol, ProviderError, unanswered } from "./outside-person.ts";
 
 type OAuthTools = Pick<Tools, "egress" | "options">;
 
@@ -46,7 +47,7 @@ export function oauth2(tools: OAuthTools, provider: Provider): Protocol {
     // There is nothing to ask without a code: whether the token endpoint is there has to do.
     async probe() {
       const answer = await fetchText(tools.egress, { ...CALL, ...request(tools, provider, {}) });
-      if (answer.kind === "fault") throw new ProviderError(`egress ${answer.code}`);
+      if (answer.kind === "fault") throw unanswered(answer);
       if (answer.status >= 500 || answer.status === 404) throw new ProviderError(`status ${answer.status}`);
     },
   };
@@ -98,7 +99,7 @@ async function exchange(
 
 /** The text of an answer of success; services that answer faults with 200 are found by what is missing. */
 function bodyOf(step: "token" | "profile", answer: TextResult): string {
-  if (answer.kind === "fault") throw new ProviderError(`egress ${answer.code}`);
+  if (answer.kind === "fault") throw unanswered(answer);
   if (answer.status !== 200) {
     const word = errorWord(textAt(jsonOf(answer.text), "error"));
     throw new ProviderError(`${step} status ${answer.status} ${word}`.trim());
@@ -110,9 +111,11 @@ function errorWord(text: string): string {
   return /^[a-z_]{1,40}$/.test(text) ? text : "";
 }
 
+/** undefined = it is none, or says something twice: then it depends on the reader who a person is. */
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const read: unknown = JSON.parse(text);
+    return repeatsKey(text) ? undefined : read;
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
 // login, and what it learnt of a provider is kept for an hour.
 import type * as Client from "openid-client";
 import { Email } from "#contract/auth.ts";
-import { fetchResponse } from "#server/egress/fetch-response.ts";
+import { fetchResponse, UnreachedError } from "#server/egress/fetch-response.ts";
 import { isLoopbackHost } from "#server/egress/policy.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Claims, isTrue, subjectOf, textAt } from "./claims.ts";
@@ -144,15 +144,20 @@ async function judged<T>(step: () => Promise<T>): Promise<T> {
     return await step();
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    throw new ProviderError(problemOf(error), { cause: error });
+    const isProxy = causesOf(error).some((one) => one instanceof UnreachedError && one.isProxy);
+    throw new ProviderError(problemOf(error), { cause: error, isProxy });
   }
+}
+
+/** The error, and what it came of. */
+function causesOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, error.cause].filter((one) => one instanceof Error) : [];
 }
 
 /** `egress refused`, `OAUTH_…`, with the provider's own error word where it has one. */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
-  const causes = [error, error.cause].filter((one) => one instanceof Error);
-  const egress = causes.find(({ message }) => /^(egress [a-z_]+|status \d+)$/.test(message));
+  const egress = causesOf(error).find(({ message }) => /^(egress [a-z_]+|status \d+)$/.test(message));
   if (egress) return egress.message;
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
   const word = "error" in error && typeof error.error === "string" ? error.error : "";

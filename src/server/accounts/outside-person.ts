@@ -1,5 +1,7 @@
 // Who a login provider says that a person is, whatever protocol it speaks.
 import type { ProviderAnswer } from "#contract/sign-on.ts";
+import type { EgressFault } from "#server/egress/send.ts";
+import { unreached } from "#server/egress/small-call.ts";
 import type { Claims } from "./claims.ts";
 
 export interface OutsidePerson {
@@ -55,9 +57,18 @@ export interface Protocol {
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly problem: string;
+  /** The outbound proxy is to blame, and not the provider. */
+  readonly isProxy: boolean;
 
-  constructor(problem: string, options?: ErrorOptions) {
+  constructor(problem: string, { isProxy = false, ...options }: ErrorOptions & { isProxy?: boolean } = {}) {
     super(`login provider: ${problem}`, options);
     this.problem = problem;
+    this.isProxy = isProxy;
   }
+}
+
+/** A call to a provider that was not answered; `step` = which. */
+export function unanswered(fault: Pick<EgressFault, "code" | "isProxy">, step = ""): ProviderError {
+  const { problem, isProxy } = unreached(fault);
+  return new ProviderError(`${step} egress ${problem}`.trim(), { isProxy });
 }

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { holdReads } from "#test/worlds/held-reads.ts";
 import { createReminders } from "./reminders.ts";
 
@@ -12,14 +12,11 @@ describe.each(databases)("quota reminders on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
   let smtp: SmtpEmulator;
-  let drop: () => Promise<void>;
   let calls = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     smtp = await startSmtp();
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     const { options } = app.ctx;
     await options.set("SMTPServer", "127.0.0.1");
     await options.set("SMTPPort", String(smtp.port));
@@ -30,7 +27,6 @@ describe.each(databases)("quota reminders on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await smtp.close();
-    await drop();
   });
   afterEach(() => clock.advance(2 * DAY_MS));
 

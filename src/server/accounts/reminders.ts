@@ -3,6 +3,7 @@
 // most once a day.
 import { formatQuota } from "#contract/quota.ts";
 import { UserStatus } from "#contract/user.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import {
   findBalances,
   findReminders,
@@ -25,7 +26,6 @@ export type ReminderTools = Pick<Tools, "db" | "clock" | "options" | "events" | 
 };
 
 const SWEEP_MS = 5_000;
-const DAY_SEC = 86_400;
 /** Users checked in one query. */
 const BATCH = 500;
 

@@ -15,9 +15,15 @@ export interface Reveals {
   /**
    * Counts a call that opens secrets, and writes it to the audit log. The same secrets opened again by the same account from the
    * same address within an hour are counted, not written twice. Call it before the answer is sent, and answer with what it returns:
-   * what cannot be logged is not shown, also where a database in trouble can still be read (requirements F02). Throws: 429.
+   * what cannot be logged is not shown, also where a database in trouble can still be read (requirements F02). `teams` = those that pay
+   * for the tokens. Throws: 429.
    */
-  open(call: RevealCall, kind: "token" | "redemption", ids: readonly number[]): Promise<ReadonlySet<number>>;
+  open(
+    call: RevealCall,
+    kind: "token" | "redemption",
+    ids: readonly number[],
+    teams?: readonly number[],
+  ): Promise<ReadonlySet<number>>;
 }
 
 /** The part of a call that is remembered. */
@@ -34,8 +40,8 @@ export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; even
   // Of this process: another one may log the same once more.
   const known = new ExpiringKeys();
   return {
-    async open({ actor, address, requestId }, kind, ids) {
-      if (kind === "redemption" && !may(actor, "redemption.reveal")) return new Set();
+    async open({ actor, address, requestId }, kind, ids, teams) {
+      if (!maySee(actor, kind)) return new Set();
       await limits.count([{ limit: LIMITS.reveal, subject: String(actor.id) }], address);
       const nowMs = clock.now();
       const keyOf = (id: number) => `${actor.id} ${address} ${kind} ${id}`;
@@ -52,6 +58,7 @@ export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; even
           detail: "",
           address,
           request_id: requestId,
+          teams,
         });
       } catch (error) {
         if (!isPassing(error)) throw error;
@@ -63,4 +70,9 @@ export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; even
       return shown;
     },
   };
+}
+
+/** Who looks at another user's console sees no secret of his. */
+function maySee(actor: Actor, kind: "token" | "redemption"): boolean {
+  return actor.viewer === undefined && (kind === "token" || may(actor, "redemption.reveal"));
 }

@@ -8,9 +8,7 @@ import {
   findTeam,
   holdTeam,
   insertMember,
-  passTokens,
   removeMember,
-  updateTeam,
 } from "#server/store/teams.ts";
 import type { Provider } from "./login-providers.ts";
 
@@ -20,6 +18,8 @@ export interface SeatChange {
   readonly kind: "join" | "role" | "leave";
   /** The new one, or the last. */
   readonly role: TeamRole;
+  /** The one before the new one; absent = there was none, or none is new. */
+  readonly was?: TeamRole;
   /** Those that ended with it. */
   readonly tokens: number;
 }
@@ -57,7 +57,7 @@ async function reseat(tx: Db, seat: Seat & { readonly role: TeamRole }): Promise
   }
   if (member.provider_id !== providerId || member.role === role) return undefined;
   await changeRole(tx, teamId, { userId, from: member.role, to: role, providerId });
-  return { teamId, kind: "role", role, tokens: 0 };
+  return { teamId, kind: "role", role, was: member.role, tokens: 0 };
 }
 
 /** His tokens of the team end with it, as when he is removed by hand and no manager takes them. */
@@ -65,10 +65,9 @@ async function unseat(tx: Db, { teamId, userId, providerId, now }: Seat): Promis
   const member = await findMember(tx, teamId, userId);
   const team = await findTeam(tx, teamId);
   if (member?.provider_id !== providerId || team === undefined) return undefined;
-  await removeMember(tx, teamId, { userId, role: member.role, now });
-  if (team.heir_id === userId) await updateTeam(tx, teamId, { heir_id: 0 });
-  const tokens = await passTokens(tx, { walletId: team.wallet_id, userId, heir: 0, now });
-  return { teamId, kind: "leave", role: member.role, tokens: tokens.length };
+  const { role } = member;
+  const tokens = await removeMember(tx, team, { userId, role, heir: 0, now });
+  return { teamId, kind: "leave", role, tokens: tokens?.length ?? 0 };
 }
 
 /** Throws: AppError when a rule or a domain leads to a team that is not there, or closed. */

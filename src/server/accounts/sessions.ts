@@ -34,8 +34,8 @@ export interface Sessions {
     proven: SeenColumns,
     opening?: { readonly traits?: SessionTraits; readonly beside?: (tx: Db) => Promise<void> },
   ): Promise<string | undefined>;
-  /** The user of a valid session, which is noted to be used from this address. */
-  find(id: string, address: string): Promise<number | undefined>;
+  /** A valid session, which is noted to be used from this address. */
+  find(id: string, address: string): Promise<SessionRow | undefined>;
   /** A valid session of this user. */
   get(id: string, userId: number): Promise<SessionRow | undefined>;
   /** The valid sessions of a user, last used first. */
@@ -96,7 +96,7 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       }
       if (Math.abs(nowSec - session.last_seen) >= TOUCH_SEC)
         await touchSession(db, hash, { lastSeen: nowSec, address }).catch(unlessPassing);
-      return session.user_id;
+      return session;
     },
     async get(id, userId) {
       const session = await findSession(db, secrets.hash(id));

@@ -1,7 +1,7 @@
 // A login through a provider, from the state that begins it to the person it proves. A state works once, for ten minutes, in the browser it
 // was given to, for the provider it names and for the user who was signed in there (requirements I41).
 import type { ProviderAnswer } from "#contract/sign-on.ts";
-import { AppError, faults } from "#server/errors.ts";
+import { type AppError, faults } from "#server/errors.ts";
 import { randomId } from "#server/secrets.ts";
 import { findProviderBySlug, listProviders, type ProviderRow } from "#server/store/sign-on.ts";
 import type { Tools } from "#server/tools.ts";
@@ -78,8 +78,7 @@ export function createSignOn(tools: SignOnTools): SignOn {
       return await step(await protocolOf(provider));
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      tools.events.externalFailed({ service: "provider", problem: `${provider.slug}: ${error.problem}` });
-      throw faults.refused(`${provider.name} 登录失败，请重新发起`, error.problem);
+      throw refusedBy(tools, provider, error);
     }
   }
 
@@ -134,14 +133,26 @@ export function createSignOn(tools: SignOnTools): SignOn {
 
     async probe(provider) {
       try {
-        await through(provider, (protocol) => protocol.probe());
+        await (await protocolOf(provider)).probe();
         return "";
       } catch (error) {
-        if (error instanceof AppError && error.code === "refused") return error.detail ?? "unknown";
-        throw error;
+        if (!(error instanceof ProviderError)) throw error;
+        return refusedBy(tools, provider, error).detail;
       }
     },
   };
+}
+
+/** What a person is told when a provider, or our proxy on the way there, did not do its part; the operator is told which. */
+function refusedBy(
+  { events }: Pick<SignOnTools, "events">,
+  { slug, name }: Provider,
+  { problem, isProxy }: ProviderError,
+): AppError {
+  events.externalFailed({ service: "provider", problem: `${slug}: ${problem}`, isProxy });
+  return isProxy
+    ? faults.proxyFailed(`${name} 登录失败`, problem)
+    : faults.refused(`${name} 登录失败，请重新发起`, problem);
 }
 
 /** Throws: ProviderError. */

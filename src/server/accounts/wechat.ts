@@ -26,8 +26,10 @@ export function createWeChat(tools: WeChatTools): WeChat {
       code,
     });
     if (result.kind === "problem") {
-      tools.events.externalFailed({ service: "wechat", problem: result.problem });
-      throw faults.refused("微信服务暂时不可用，请稍后再试", result.problem);
+      const { problem, isProxy } = result;
+      tools.events.externalFailed({ service: "wechat", problem, isProxy });
+      if (isProxy) throw faults.proxyFailed("微信登录失败", problem);
+      throw faults.refused("微信服务暂时不可用，请稍后再试", problem);
     }
     if (result.kind === "none") return undefined;
     // The same digits for another user are another code.

@@ -51,13 +51,16 @@ describe("signatures", () => {
       "ljFPgnANAUlSwevjadAJ5IX2WOq3oAMGt5+9KVSQKDc=",
     );
     expect(feishuSign(1_599_360_473, "demo")).toBe("l1N0gAcBjdwBvGm1xMjOF0XSyaLRpR7tuO5dHfhAYc8=");
-    // The secret counts as UTF-8.
-    expect(feishuSign(1, "schlüssel")).not.toBe(feishuSign(1, "schlussel"));
+    // The secret counts as UTF-8 (openssl dgst -sha256 -mac HMAC -macopt hexkey:…).
+    expect(feishuSign(1_767_225_600, "schlüssel")).toBe("YjpbyYNcBTwqKRF+iXaKIvOtLYuRyFMNyu0L9jWs47c=");
   });
 
   test("of 钉钉: time and secret are signed with the secret, for an address", () => {
     expect(dingtalkSign(1_767_225_600_000, "this is secret")).toBe(
       "Ihwj8FyPJfT4YIXi%2FadIQljYfR8hNknkj4tQ%2Bv3VTqM%3D",
+    );
+    expect(dingtalkSign(1_767_225_600_000, "schlüssel")).toBe(
+      "%2BkeheK8N%2B7OxLfaTmh00x5lgMP8Zq5okSctQiT9ohwI%3D",
     );
   });
 

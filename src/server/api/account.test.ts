@@ -1,29 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensureAffCode } from "#server/accounts/new-account.ts";
-import { fakeClock } from "#server/clock.ts";
+import { DAY_SEC, fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { findAffOwner } from "#server/store/partners.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
-
-const DAY_SEC = 86_400;
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("the own account beside its profile on $name", (database) => {
   // 2027-01-15 08:00:00 UTC.
   const clock = fakeClock(1_800_000_000_000);
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
   });
   afterAll(async () => {
     expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
-    await drop();
   });
 
   test("an access token is 32 hex characters, shown once, stored as a hash, and replaces the one before", async () => {

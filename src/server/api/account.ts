@@ -3,6 +3,7 @@ import type { accountApi } from "#contract/account.ts";
 import { holdEntry } from "#server/accounts/actors.ts";
 import { removeAccount } from "#server/accounts/acts.ts";
 import { ensureAffCode } from "#server/accounts/new-account.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
 import { randomHex } from "#server/secrets.ts";
 import { listUsageDays } from "#server/store/usage.ts";
@@ -10,7 +11,6 @@ import { updateUserProfile } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
-const DAY_SEC = 86_400;
 /** Today and the six days before (requirements W3.3). */
 const DASHBOARD_DAYS = 7;
 
@@ -49,8 +49,8 @@ export const account: Handlers<{ account: typeof accountApi }>["account"] = {
     if (query.username !== "" && query.username !== actor.username)
       throw faults.refused("请输入您的账户名以确认删除");
     await ctx.db.transaction().execute(async (tx) => {
-      await removeAccount(ctx, tx, actor);
-      await audit(ctx, tx, call, { action: "user.deleteSelf", target: actor.id });
+      const teams = await removeAccount(ctx, tx, actor);
+      await audit(ctx, tx, call, { action: "user.deleteSelf", target: actor.id, teams });
     });
     session.clear();
     await ctx.coord.publish("users", String(actor.id));

@@ -7,7 +7,7 @@ import type { Notice } from "#server/tools.ts";
 import { ROBOT, type Robots, startRobots } from "#test/emulators/robots.ts";
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,15 +17,11 @@ describe.each(databases)("alerts on $name", (database) => {
   let app: TestApp;
   let robots: Robots;
   let smtp: SmtpEmulator;
-  let drop: () => Promise<void>;
   let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     [robots, smtp] = await Promise.all([startRobots(clock.now), startSmtp()]);
-    app = await createTestApp({
-      databaseUrl: made.url,
+    app = await createAppOn(database, {
       clock,
       env: { CHAT_VENDOR_URL: robots.url, TRUSTED_PROXIES: "127.0.0.1" },
     });
@@ -38,7 +34,6 @@ describe.each(databases)("alerts on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await Promise.all([robots.close(), smtp.close()]);
-    await drop();
   });
   beforeEach(() => {
     robots.taken.length = 0;

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asGuest, asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 interface Row {
   readonly action: string;
@@ -35,19 +35,13 @@ async function refuseWrites({ ctx: { db, store } }: TestApp): Promise<() => Prom
 describe.each(databases)("the audit log of access on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let alice: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     alice = await seedUser(app.ctx, "alice");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   /** Rows of an action, newest first. */
   const rows = async (action: string): Promise<Row[]> =>

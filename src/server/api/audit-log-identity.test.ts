@@ -6,7 +6,7 @@ import { importedGithubId, updateUserProfile } from "#server/store/users.ts";
 import { type GithubEmulator, type GithubUser, startGithub } from "#test/emulators/github-emulator.ts";
 import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { signInNew } from "#test/worlds/mail-app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
@@ -14,15 +14,11 @@ describe.each(databases)("the audit log of identities on $name", (database) => {
   let app: TestApp;
   let github: GithubEmulator;
   let wechat: WeChatEmulator;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     github = await startGithub();
     wechat = await startWeChat(Date.now);
-    app = await createTestApp({
-      databaseUrl: made.url,
+    app = await createAppOn(database, {
       env: { TRUSTED_PROXIES: "127.0.0.1", GITHUB_URL: github.url, GITHUB_API_URL: github.url },
     });
     const { options } = app.ctx;
@@ -37,7 +33,6 @@ describe.each(databases)("the audit log of identities on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await Promise.all([github.close(), wechat.close()]);
-    await drop();
   });
 
   /** The accounts and their logins. */

@@ -9,7 +9,7 @@ import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { newLog } from "#test/worlds/stores.ts";
 
 const CHANNEL = {
@@ -22,19 +22,16 @@ const CHANNEL = {
 
 /** Endpoints that have a test of their own. */
 const MADE_FOR =
-  /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task|invoice_queue)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/token/;
+  /^\/api\/(payment|payout_queue|plan|limit|login_provider|mail_domain|price|alert|team|staff|service_account|group|task|invoice_queue)\b|\/keys\b|\/upstream_models\/|^\/api\/token\/forget|^\/api\/user\/:id\/(token|view)/;
 
 describe.each(databases)("the audit log on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
   let upstream: FakeUpstream;
   let db: Db;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     upstream = await createFakeUpstream();
     upstream.script((res, asked) =>
       json(asked.path.includes("/billing/") ? { hard_limit_usd: 5, total_usage: 0 } : chatReply("hi"))(
@@ -48,7 +45,6 @@ describe.each(databases)("the audit log on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await upstream.close();
-    await drop();
   });
 
   const read = (query = "") => app.call(admin.who, "GET", `/api/audit/?${query}`);

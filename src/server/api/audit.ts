@@ -2,7 +2,7 @@
 import type { auditApi } from "#contract/audit.ts";
 import { countAudit, listAudit, verifyAudit } from "#server/store/audit.ts";
 import type { Handlers } from "./call.ts";
-import { totalBeside } from "./list-query.ts";
+import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 
 export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
@@ -12,8 +12,7 @@ export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
       actorName: query.username,
       action: query.action,
       target: query.target,
-      start: query.start_timestamp,
-      end: query.end_timestamp,
+      ...madeOf(query),
     };
     const data = await listAudit(db, filter, sortedPage({ ...query, order: "" }));
     const total = await totalBeside(query, () => countAudit(db, filter));

@@ -4,7 +4,7 @@ import { fakeClock } from "#server/clock.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedPeople, seedUser } from "#test/seeds/seed.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asGuest, asRoot, createAppOn, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { visit } from "#test/worlds/visitor.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -12,19 +12,13 @@ const DAY_MS = 24 * 3_600_000;
 describe.each(databases)("login and sessions on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let people: Awaited<ReturnType<typeof seedPeople>>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     people = await seedPeople(app.ctx);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const logIn = (username: string, password: string) =>
     app.call(asGuest, "POST", "/api/user/login", { username, password });

@@ -40,8 +40,8 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
 
   async logout(ctx, call) {
     const { session } = call;
-    const userId = session.id === undefined ? undefined : await ctx.sessions.find(session.id, call.address);
-    const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
+    const found = session.id === undefined ? undefined : await ctx.sessions.find(session.id, call.address);
+    const actor = found && (await ctx.actors.byId(found.user_id));
     if (session.id !== undefined)
       await ctx.sessions.end(session.id, async (tx) => {
         if (actor) await audit(ctx, tx, { ...call, actor }, { action: "auth.logout", target: actor.id });

@@ -4,23 +4,17 @@ import { openKey } from "#server/secrets.ts";
 import { insertChannels } from "#server/store/channels.ts";
 import { channelRow } from "#test/seeds/channel-row.ts";
 import { seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 const KEY = "sk-canary-copied-key-0123456789";
 
 describe.each(databases)("copies of channels on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("a copy has everything but the usage, tests and status of the first", async () => {
     const { ctx } = app;

@@ -1,9 +1,11 @@
 // The keys of a channel through the management API: pasted in any form, once each, and never told again (requirements C29).
 import { describe, expect, test } from "vitest";
 import type { ChannelKey, KeyPreview } from "#contract/channel-key.ts";
+import { csvText } from "#contract/csv.ts";
+import { dueKeys, noteProbe } from "#server/store/channel-keys.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { databases } from "#test/worlds/app.ts";
+import { asRoot, databases } from "#test/worlds/app.ts";
 import { channelWorld } from "#test/worlds/channel-world.ts";
 
 const FIRST = "sk-canary-first-0123456789";
@@ -97,6 +99,56 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     );
   });
 
+  test("with a blank within are malformed: a remark or a second key came along; blanks around parts are not", async () => {
+    const id = await addChannel();
+    const lines = [
+      `${name(41)} # Zhang's`,
+      `Bearer ${name(42)}`,
+      `${name(43)} | part`,
+      `${name(44)}\t${name(45)}`,
+    ];
+    const reason = "密钥中间有空格，请检查是否粘贴完整";
+    expect(await paste(id, lines.join("\n"), "/preview")).toMatchObject({
+      ...{ fresh: 2, malformed: 2 },
+      malformed_lines: [
+        { line: 1, reason },
+        { line: 4, reason },
+      ],
+    });
+  });
+
+  test("have time limits of their own, by the form, by CSV, and in a copy (requirements C41)", async () => {
+    const id = await addChannel();
+    const csv = [
+      "\ufeffkey,idle_ms,name,total_ms",
+      `${name(31)},2500,"one, quoted",`,
+      `${name(32)},5s,,`,
+      `${name(33)},50,,`,
+      `${name(34)},-5,,`,
+      `${name(35)},1.5,,`,
+    ].join("\r\n");
+    const malformed_lines = [
+      { line: 3, reason: "时限须为整数毫秒" },
+      { line: 4, reason: "时限至少 100 毫秒，0 表示默认值" },
+      { line: 5, reason: "时限至少 100 毫秒，0 表示默认值" },
+      { line: 6, reason: "时限须为整数毫秒" },
+    ];
+    expect(await paste(id, csv)).toMatchObject({ fresh: 1, malformed: 4, malformed_lines });
+    const [own, pasted] = (await list(id)).rows;
+    expect(own).toMatchObject({ connect_ms: 0, first_byte_ms: 0, idle_ms: 0, total_ms: 0 });
+    expect(pasted).toMatchObject({ name: "one, quoted", idle_ms: 2_500, total_ms: 0 });
+    const change = { ids: [own?.id], connect_ms: 300, first_byte_ms: 4_000 };
+    expect((await call("PUT", `/api/channel/${id}/keys`, change)).data).toBe(1);
+    expect((await call("PUT", `/api/channel/${id}/keys`, { ...change, connect_ms: 99 })).message).toContain(
+      "时限至少 100 毫秒",
+    );
+    await call("PUT", `/api/channel/${id}/keys`, { ids: [own?.id], name: "slow" });
+    const [kept] = (await list(id)).rows;
+    expect(kept).toMatchObject({ name: "slow", connect_ms: 300, first_byte_ms: 4_000, idle_ms: 0 });
+    const copied = (await call("POST", `/api/channel/copy/${id}`)).data as { id: number };
+    expect((await list(copied.id)).rows[0]).toMatchObject({ connect_ms: 300, first_byte_ms: 4_000 });
+  });
+
   test("are tested all at once: those that are finished go off, those that work come back", async () => {
     const id = await addChannel();
     await paste(id, `${name(41)}\n${name(42)}\n${name(43)}`);
@@ -133,13 +185,16 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
 
   test("leave in the open only for the super administrator, when an option says so, and the trail tells it", async () => {
     const id = await addChannel();
-    await paste(id, name(51));
+    await paste(id, `key,total_ms\n${name(51)},7000`);
     const root = await seedUser(world.app.ctx, `root${database.name}`, { role: 100 });
     const take = (who: SeededUser) => world.app.call(who.who, "POST", `/api/channel/${id}/keys/export`);
     expect((await take(root)).message).toContain("密钥导出已关闭");
     await world.app.ctx.options.set("ChannelKeyExportEnabled", "true");
     expect((await take(world.admin)).success).toBe(false);
-    expect((await take(root)).data).toMatchObject([{ key: FIRST }, { key: name(51), status: 1 }]);
+    expect((await take(root)).data).toMatchObject([
+      { key: FIRST, total_ms: 0 },
+      { key: name(51), status: 1, total_ms: 7_000 },
+    ]);
     const trail = await world.app.ctx.db
       .selectFrom("audit")
       .selectAll()
@@ -158,6 +213,48 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     expect(answer).toMatchObject({ total: 10_000, enabled: 10_000 });
     expect((answer.data as ChannelKey[]).length).toBe(100);
     expect(world.app.ctx.candidates.byId(id)?.keys?.enabled).toBe(10_000);
+    // One more is one too many, in the preview too; one it has already is not.
+    const more = `${name(100_000)}\n${name(200_000)}`;
+    for (const path of ["", "/preview"])
+      expect((await call("POST", `/api/channel/${id}/keys${path}`, { text: more })).message).toBe(
+        "一个渠道最多 10000 个密钥：已有 10000 个，本次新增 1 个",
+      );
+    expect(await paste(id, name(100_000), "/preview")).toMatchObject({ fresh: 0, known: 1 });
+    // Where one place is left, of those who add at once one gets it.
+    const [first] = (await list(id)).rows;
+    await call("POST", `/api/channel/${id}/keys/delete`, { ids: [first?.id] });
+    const answers = await Promise.all(
+      [1, 2, 3].map((at) => call("POST", `/api/channel/${id}/keys`, { text: name(300_000 + at) })),
+    );
+    expect(answers.filter(({ success }) => success)).toHaveLength(1);
+    expect((await list(id)).answer["total"]).toBe(10_000);
+  });
+
+  test("that are off are asked again in turn: none is asked twice before all were (requirements C27)", async () => {
+    const id = await addChannel();
+    await paste(id, `${name(61)}\n${name(62)}\n${name(63)}\n${name(64)}`);
+    const ids = (await list(id)).rows.map((row) => row.id);
+    const { db } = world.app.ctx;
+    const off = { status: 3, status_reason: "status 401" };
+    for (const [at, key] of ids.entries())
+      await db
+        .updateTable("channel_keys")
+        .set({ ...off, probe_time: 100 - at })
+        .where("id", "=", key)
+        .execute();
+    expect(await dueKeys(db, 95)).toEqual([]);
+    const asked: number[] = [];
+    for (let now = 100; now < 110; now += 1) {
+      const due = await dueKeys(db, now);
+      expect(due).toHaveLength(1);
+      for (const row of due) {
+        asked.push(row.id);
+        // Due again by the time of the next look.
+        await noteProbe(db, row, now + 1);
+      }
+    }
+    const turn = ids.toReversed();
+    expect(asked).toEqual([...turn, ...turn]);
   });
 
   test("are for administrators alone, and belong to their channel", async () => {
@@ -171,5 +268,28 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     expect((await call("POST", `/api/channel/${other}/keys/test`, { key_id: row?.id })).success).toBe(false);
     const user = await seedUser(world.app.ctx, `u${database.name}`);
     expect((await world.app.call(user.who, "GET", `/api/channel/${id}/keys`)).success).toBe(false);
+  });
+
+  test("come back from an exported file as they were, whatever they begin with (requirements Y60)", async () => {
+    const names = ["=SUM(A1)", "-1", "'quoted'", "'=1", "007", '备用,"甲"', ""];
+    const keys = [
+      ...["-canary-begins-as-a-formula", "=canary-begins-as-one-too", "'canary-quoted-0123456789"],
+      ...["'=canary-both-0123456789", "012345678901234567890", "12345678901e12", "sk-canary-plain-01234567"],
+    ];
+    const columns = ["key", "name", "weight", "idle_ms"] as const;
+    const fileOf = (rows: readonly Readonly<Record<string, string | number>>[]) =>
+      csvText([columns, ...rows.map((row) => columns.map((column) => row[column] ?? ""))]);
+    const asked = keys.map((key, at) => ({ key, name: names[at] ?? "", weight: at, idle_ms: 0 }));
+    const { options } = world.app.ctx;
+    await options.set("ChannelKeyExportEnabled", "true");
+    const exported = async (id: number) =>
+      (await world.app.call(asRoot, "POST", `/api/channel/${id}/keys/export`)).data.slice(1);
+    const [one, other] = [await addChannel(), await addChannel()];
+    expect(await paste(one, fileOf(asked))).toMatchObject({ fresh: keys.length, malformed: 0 });
+    const rows = await exported(one);
+    expect(rows).toMatchObject(asked);
+    expect(await paste(other, fileOf(rows))).toMatchObject({ fresh: keys.length, elsewhere: keys.length });
+    expect(await exported(other)).toMatchObject(asked);
+    await options.set("ChannelKeyExportEnabled", "false");
   });
 });

@@ -2,10 +2,11 @@
 import type { z } from "zod";
 import { ChannelStatus } from "#contract/channel.ts";
 import type { ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
-import { type ChannelLimitsChange, NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
+import { type ChannelLimitsChange, NO_CHANNEL_LIMITS, type StoredTimes } from "#contract/channel-limits.ts";
+import { areKeysAsked } from "#server/channels/key-balances.ts";
 import { openChannelKey } from "#server/channels/key-rings.ts";
-import { areKeysTested, startKeyTests } from "#server/channels/key-test-run.ts";
-import { testKey } from "#server/channels/key-tests.ts";
+import { areKeysTested } from "#server/channels/key-test-run.ts";
+import { areKeysProbed } from "#server/channels/probe-times.ts";
 import { editedProxy, openProxy, sealProxy, showProxy } from "#server/channels/proxies.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -26,11 +27,12 @@ import {
   type SealedKeyRow,
 } from "#server/store/channel-keys.ts";
 import { findChannelLimits, setChannelLimits } from "#server/store/channel-limits.ts";
-import { type ChannelRow, findChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { readKeys } from "./channel-key-text.ts";
+import { channelKeyRuns, findKey, getChannel } from "./channel-key-runs.ts";
+import { checkCount, readKeys } from "./channel-key-text.ts";
+import { sortedPage } from "./page.ts";
 
 export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channelKey"] = {
   async list(ctx, { params, query }) {
@@ -38,11 +40,12 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
     await getChannel(ctx, id);
     const filter = { status: query.status, keyword: query.keyword };
     // One after the other these would take a page of ten thousand keys the time of six answers of the database (requirements C24).
-    const [rows, reasons, found, testing] = await Promise.all([
-      listKeys(ctx.db, id, { ...filter, offset: query.p * query.size, limit: query.size }),
+    const [rows, reasons, found, testing, asking] = await Promise.all([
+      listKeys(ctx.db, id, { ...filter, ...sortedPage(query) }),
       countKeyReasons(ctx.db, id),
       filter.keyword === "" ? undefined : countKeys(ctx.db, id, filter),
       areKeysTested(ctx, id),
+      areKeysAsked(ctx, id),
     ]);
     const ids = rows.map((row) => row.id);
     const [usage, limits] = await Promise.all([
@@ -61,6 +64,7 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
       auto_disabled: inState(ChannelStatus.autoDisabled),
       reasons: reasons.filter(({ status }) => status !== ChannelStatus.enabled).slice(0, MOST_REASONS),
       testing,
+      asking,
     };
   },
 
@@ -74,7 +78,9 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
     const { preview, keys } = await readKeys(ctx, channel, call.body.text);
     if (keys.length === 0) throw faults.refused("没有可添加的新密钥");
     await ctx.db.transaction().execute(async (tx) => {
-      const added = await addKeys(tx, channel.id, keys, ctx.clock.seconds());
+      const { added, total } = await addKeys(tx, channel.id, keys, ctx.clock.seconds());
+      // Again: others may have been added since they were counted.
+      checkCount(total - added, added);
       await audit(ctx, tx, call, { action: "channel.keys_add", target: channel.id, detail: { added } });
     });
     await announce(ctx, channel.id);
@@ -129,29 +135,7 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
     return removed;
   },
 
-  async test(ctx, call) {
-    const { id } = call.params;
-    await getChannel(ctx, id);
-    await ctx.candidates.pending;
-    const channel = ctx.candidates.byId(id);
-    const row = await findKey(ctx, id, call.body.key_id);
-    if (channel === undefined || row === undefined) throw faults.notFound("找不到该密钥");
-    await audit(ctx, ctx.db, call, { action: "channel.key_test", target: id, detail: { key: row.id } });
-    const outcome = await testKey(ctx, channel, row);
-    if (!outcome.ok) throw faults.refused(outcome.message);
-    return { data: null, message: outcome.text, time: outcome.ms / 1000 };
-  },
-
-  async testAll(ctx, call) {
-    const { id } = call.params;
-    const { scope } = call.body;
-    await getChannel(ctx, id);
-    const isStarted = await startKeyTests(ctx, id, scope, () =>
-      audit(ctx, ctx.db, call, { action: "channel.keys_test", target: id, detail: { scope } }),
-    );
-    if (!isStarted) throw faults.refused("这个渠道的密钥正在测试");
-    return null;
-  },
+  ...channelKeyRuns,
 
   async export(ctx, call) {
     const { id } = call.params;
@@ -166,8 +150,8 @@ export const channelKey: Handlers<{ channelKey: typeof channelKeyApi }>["channel
       detail: { count: rows.length },
     });
     return rows.map((row) => {
-      const { name, status, weight } = row;
-      return { id: row.id, key: openChannelKey(ctx.secrets, row).key, name, status, weight };
+      const { id, name, status, weight } = row;
+      return { id, key: openChannelKey(ctx.secrets, row).key, name, status, weight, ...timesOf(row) };
     });
   },
 };
@@ -192,17 +176,6 @@ function countOf(rows: readonly KeyReasonRow[]): number {
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
-async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
-  const row = await findChannel(ctx.db, id);
-  if (!row) throw faults.notFound("找不到该渠道");
-  return row;
-}
-
-async function findKey(ctx: Context, channelId: number, keyId: number): Promise<SealedKeyRow | undefined> {
-  const rows = await listSealedKeys(ctx.db, channelId, keyId);
-  return rows[0];
-}
-
 /** The proxy that an edit makes of the stored one; credentials of the same address stay. */
 async function sealedProxy(
   ctx: Context,
@@ -216,7 +189,7 @@ async function sealedProxy(
 }
 
 /** "" also for one that cannot be opened. */
-function storedProxy(ctx: Context, row: SealedKeyRow): string {
+export function storedProxy(ctx: Pick<Context, "secrets">, row: SealedKeyRow): string {
   try {
     return openProxy(ctx.secrets, row.proxy_sealed);
   } catch {
@@ -243,15 +216,23 @@ function present(
     test_time,
     response_time,
     created_time,
+    ...timesOf(row),
     fingerprint: Buffer.from(row.key_hash, "base64url").toString("hex").slice(0, 8),
     models: row.models.split(",").filter((model) => model !== ""),
     ...showProxy(storedProxy(ctx, row)),
-    probe_time: row.probe_time,
+    balance: row.balance,
+    balance_currency: row.balance_currency,
+    balance_updated_time: row.balance_updated_time,
+    probe_time: areKeysProbed(ctx) ? row.probe_time : 0,
     used_quota: usage?.quota ?? 0,
     last_used: usage?.hour ?? 0,
     in_flight: state?.inFlight ?? 0,
     rests_until: Math.ceil((state?.restsUntilMs ?? 0) / 1000),
   };
+}
+
+function timesOf({ connect_ms, first_byte_ms, idle_ms, total_ms }: StoredTimes): StoredTimes {
+  return { connect_ms, first_byte_ms, idle_ms, total_ms };
 }
 
 /** Announces the change to all processes and waits until this one serves by it. */

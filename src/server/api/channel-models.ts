@@ -6,6 +6,7 @@ import { unpricedBy } from "#contract/unpriced.ts";
 import { readMapping } from "#server/channels/candidates.ts";
 import type { Diff } from "#server/channels/model-diff.ts";
 import { compareModels, decided, openDiff, problemOf, wasHalved } from "#server/channels/model-lists.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
@@ -14,8 +15,6 @@ import { countModelCalls, findModelList, saveModelList } from "#server/store/mod
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { presentChannel } from "./channel-view.ts";
-
-const DAY_SEC = 86_400;
 
 export const channelModels: Handlers<{ channelModels: typeof channelModelsApi }>["channelModels"] = {
   get: (ctx, call) => compared(ctx, call.params.id, call),

@@ -2,8 +2,9 @@
 import type { z } from "zod";
 import type { channelApi, ModelSource } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
+import type { Rewrite } from "#contract/rewrite.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
-import { startBalanceUpdate, updateBalance } from "#server/channels/balance.ts";
+import { startBalanceUpdate, updateBalance } from "#server/channels/balances.ts";
 import { startChannelTests } from "#server/channels/bulk-test.ts";
 import { withKey } from "#server/channels/candidates.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
@@ -16,6 +17,7 @@ import { loopbackPortOf } from "#server/egress/policy.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
+import { CompiledRules } from "#server/upstream/call/rewrite.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, keyLines } from "./channel-rules.ts";
@@ -60,9 +62,10 @@ export const channelRuns: Runs = {
   },
 
   async updateAllBalances(ctx, call) {
-    const isStarted = await startBalanceUpdate(ctx, () =>
-      audit(ctx, ctx.db, call, { action: "channel.update_balance_all", target: "" }),
-    );
+    const isStarted = await startBalanceUpdate(ctx, {
+      withKeys: true,
+      begin: () => audit(ctx, ctx.db, call, { action: "channel.update_balance_all", target: "" }),
+    });
     if (!isStarted) throw faults.refused("已有余额更新任务在执行");
     return null;
   },
@@ -88,7 +91,23 @@ export async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>)
     loopbackPort,
     isOnce: true,
   } as const;
-  return { provider, key, baseUrl, other: other ?? "", route };
+  const { id, rewrite } = body;
+  return {
+    provider,
+    key,
+    baseUrl,
+    other: other ?? "",
+    route,
+    rewrite: rewrite ? rulesOf(ctx, { id, rewrite }) : undefined,
+  };
+}
+
+/** Rules that need not be stored yet. */
+export function rulesOf(
+  { secrets }: Pick<Context, "secrets">,
+  { id = 0, rewrite }: { readonly id?: number | undefined; readonly rewrite: Rewrite },
+): CompiledRules {
+  return new CompiledRules({ channelId: id, rewrite, statusMap: undefined, hash: secrets.hash });
 }
 
 /** The channel as it can be called. Throws: AppError when there is none, or it cannot be called. */

@@ -43,14 +43,14 @@ function present(
 ): Omit<Channel, "limits" | "models_fresh" | "models_gone" | "models_problem"> {
   const owner = ownerOf(row.id);
   const live = ctx.candidates.byId(row.id);
-  const isResting = live === undefined ? undefined : ctx.egress.restingProxies();
+  const proxyMs = (live && ctx.egress.restingProxies()?.(live.route, originOf(live))) ?? 0;
   return {
     ...row,
     key: "",
     models: splitCsv(row.models),
     group: splitCsv(row.group),
     ...showProxy(storedProxy(ctx, row)),
-    proxy_resting: live !== undefined && isResting?.(live.route, originOf(live)) === true,
+    proxy_resting: proxyMs > 0,
     reuse: row.reuse === "never" ? "never" : "auto",
     has_keys: row.keys_version > 0,
     key_mode: KeyMode.catch("random").parse(row.key_mode),

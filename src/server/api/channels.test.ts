@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 const plain = {
   type: 1,
@@ -13,19 +13,13 @@ const plain = {
 
 describe.each(databases)("channels on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     admin = await seedUser(app.ctx, "admin", { role: 10 });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const create = (body: object) => app.call(admin.who, "POST", "/api/channel/", body);
   const update = (body: object) => app.call(admin.who, "PUT", "/api/channel/", body);

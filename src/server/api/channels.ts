@@ -1,6 +1,7 @@
 // Handlers: upstream channels (requirements W3.6). The key goes in and never comes out.
+import type { z } from "zod";
 import { ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
-import type { ChannelTimeName } from "#contract/channel-limits.ts";
+import type { ChannelTimes } from "#contract/channel-limits.ts";
 import type { InputOf } from "#contract/endpoint.ts";
 import { modelObject } from "#contract/model-object.ts";
 import { providerModels } from "#contract/provider-models.ts";
@@ -225,8 +226,7 @@ async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
 }
 
 /** The time limits among the fields of a draft; undefined = not given. */
-function timesOf(body: { readonly [Name in ChannelTimeName]?: number | undefined }) {
-  const { connect_ms, first_byte_ms, idle_ms, total_ms } = body;
+function timesOf({ connect_ms, first_byte_ms, idle_ms, total_ms }: z.output<typeof ChannelTimes>) {
   return { connect_ms, first_byte_ms, idle_ms, total_ms };
 }
 
@@ -287,7 +287,8 @@ function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void
     type: change.type ?? current.type,
     base_url: change.base_url ?? current.base_url,
     other: change.other ?? current.other,
-    config: change.config ?? current.config,
+    // Stored rules are read as such when they are used.
+    config: change.config,
     proxy: body.proxy,
   };
   // A stored key is checked again when it is used.

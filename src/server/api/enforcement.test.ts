@@ -5,7 +5,7 @@ import { api } from "#contract/index.ts";
 import { Role } from "#contract/user.ts";
 import { fakeClock } from "#server/clock.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { enrolTotp } from "#test/worlds/authenticator.ts";
 import { newcomer, signedIn } from "#test/worlds/people.ts";
 
@@ -18,17 +18,11 @@ const REFUSED = { status: 403, code: "MFA_ENROLMENT_REQUIRED" };
 describe.each(databases)("second factors that are asked for on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("a new installation asks its administrators, after two weeks, and the default journey goes on till then", async () => {
     const root = await app.login("root", "123456");

@@ -7,7 +7,7 @@ import { keepHalf } from "#server/accounts/half-sessions.ts";
 import { fakeClock } from "#server/clock.ts";
 import { countFactors } from "#server/store/factors.ts";
 import { type SeededUser, seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { enrolTotp } from "#test/worlds/authenticator.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
@@ -16,21 +16,15 @@ const DAY_MS = 86_400_000;
 describe.each(databases)("second factors on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     const env = { TRUSTED_PROXIES: "127.0.0.1" };
-    app = await createTestApp({ databaseUrl: made.url, clock, env });
+    app = await createAppOn(database, { clock, env });
     // What this file is about is asked of users who have a factor; enforcement.test.ts is about the rest.
     await app.ctx.options.set("MfaRequiredFor", "none");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
   // Every test begins in steps and budgets of its own.
   beforeEach(() => clock.advance(DAY_MS * 2));
 
@@ -107,7 +101,7 @@ describe.each(databases)("second factors on $name", (database) => {
 
   test("a code works once, however many come with it", async () => {
     const { user, phone } = await protectedPerson();
-    const browsers = await Promise.all(Array.from({ length: 20 }, () => halfway(user)));
+    const browsers = await Promise.all(Array.from({ length: 50 }, () => halfway(user)));
     const code = phone.code();
     const answers = await Promise.all(browsers.map((browser) => second(browser, code)));
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
@@ -166,7 +160,7 @@ describe.each(databases)("second factors on $name", (database) => {
     const other = await protectedPerson();
     const [first = "", second2 = "", third = ""] = phone.recoveryCodes;
     expect(phone.recoveryCodes).toHaveLength(10);
-    const browsers = await Promise.all(Array.from({ length: 20 }, () => halfway(user)));
+    const browsers = await Promise.all(Array.from({ length: 50 }, () => halfway(user)));
     const answers = await Promise.all(browsers.map((browser) => second(browser, first)));
     expect(answers.filter(({ success }) => success)).toHaveLength(1);
     expect((await countFactors(app.ctx.db, user.id)).recovery).toBe(9);

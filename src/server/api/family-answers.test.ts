@@ -2,7 +2,7 @@
 // empty what it could not read. So no answer that it reads holds a null, whatever was left out when a row was made or stored.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 /** Where the family itself answers null: OpenAI's own list of models. */
 const NULL_THERE = /\.(parent|permission\.\d+\.group)$/;
@@ -16,13 +16,10 @@ function nullsIn(value: unknown, path = ""): string[] {
 
 describe.each(databases)("answers to One API's console on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let lihua: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     lihua = await seedUser(app.ctx, "lihua");
     // With as few fields as each allows.
     await app.call(lihua.who, "POST", "/api/token/", { name: "bare" });
@@ -42,10 +39,7 @@ describe.each(databases)("answers to One API's console on $name", (database) => 
       display_name: "",
     });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test.each([
     ...["/api/token/", "/api/token/1", "/api/token/2", "/api/token/search?keyword="],

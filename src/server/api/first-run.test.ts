@@ -4,7 +4,7 @@ import { createServer, request, type Server } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { banner } from "#server/main/banner.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asGuest, asRoot, createAppOn, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 const PASSWORD = "harbour-lamp-81";
 const WRONG = "设置地址不正确，请使用终端里打印的完整地址";
@@ -12,19 +12,13 @@ const CLOSED = "首次设置已经完成，请用管理员密码登录";
 
 describe.each(databases)("the first run on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let key = "";
 
   beforeEach(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     key = (await app.ctx.firstRun.key()) ?? "";
   });
-  afterEach(async () => {
-    await app.close();
-    await drop();
-  });
+  afterEach(() => app.close());
 
   const finish = (body: object) => app.call(asGuest, "POST", "/api/first_run", body);
   const logIn = (password: string) =>

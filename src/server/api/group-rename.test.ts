@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedLimit } from "#test/worlds/limits.ts";
 import { buyPlan, orderPlan, periodOf, terms } from "#test/worlds/plans.ts";
 import { seedTeam } from "#test/worlds/teams.ts";
@@ -15,7 +15,6 @@ const RATIOS = { default: 1, vip: 0.5, "v%p": 3, svip: 2 };
 
 describe.each(databases)("renaming a group on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let upstream: FakeUpstream;
   let url = "";
   let person: SeededUser;
@@ -23,12 +22,10 @@ describe.each(databases)("renaming a group on $name", (database) => {
   let tokenId = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     upstream = await createFakeUpstream();
     const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
     upstream.script(json({ ...chatReply("hi"), usage }));
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     url = await app.listen();
     await app.ctx.options.set("GroupRatio", JSON.stringify(RATIOS));
     await app.ctx.options.set("UserUsableGroups", '{"vip":"更快","svip":""}');
@@ -53,7 +50,6 @@ describe.each(databases)("renaming a group on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await upstream.close();
-    await drop();
   });
 
   const rename = (from: string, to: string) => app.call(asRoot, "POST", "/api/group/rename", { from, to });

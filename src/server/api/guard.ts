@@ -8,7 +8,7 @@ const BODY_BYTES = 1024 * 1024;
 const ANONYMOUS_BODY_BYTES = 64 * 1024;
 
 /** Whether a call changes something, so that other sites must not be able to cause it. */
-function changesState(endpoint: Endpoint): boolean {
+export function changesState(endpoint: Endpoint): boolean {
   return endpoint.method !== "GET" || endpoint.mutates === true;
 }
 
@@ -88,11 +88,16 @@ export function refuseClosed({ options }: Pick<Context, "options">, endpoint: En
 }
 
 /**
- * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading there (requirements D01).
+ * Reads a body of at most 1 MiB, or as many bytes as its endpoint takes, 64 KiB from callers who are not signed in, and stops reading
+ * there (requirements D01).
  * Throws: 413.
  */
-export async function readBody(request: Request, isSignedIn: boolean): Promise<string> {
-  const limit = isSignedIn ? BODY_BYTES : ANONYMOUS_BODY_BYTES;
+export async function readBody(
+  request: Request,
+  isSignedIn: boolean,
+  mostBytes = BODY_BYTES,
+): Promise<string> {
+  const limit = isSignedIn ? mostBytes : ANONYMOUS_BODY_BYTES;
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw faults.bodyTooLarge();
   if (!request.body) return "";
   const chunks: Uint8Array[] = [];

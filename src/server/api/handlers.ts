@@ -29,6 +29,7 @@ import { payment } from "./payment.ts";
 import { paymentAdmin } from "./payment-admin.ts";
 import { payout } from "./payouts.ts";
 import { plan } from "./plans.ts";
+import { priceDraft } from "./price-drafts.ts";
 import { priceList } from "./price-lists.ts";
 import { receipt } from "./receipt.ts";
 import { redemption } from "./redemptions.ts";
@@ -48,6 +49,7 @@ import { userAdmin } from "./user-admin.ts";
 import { userToken } from "./user-tokens.ts";
 import { user } from "./users.ts";
 import { verify } from "./verify.ts";
+import { view } from "./views.ts";
 
 export const handlers = {
   status,
@@ -77,6 +79,7 @@ export const handlers = {
   partner,
   token,
   userToken,
+  view,
   team,
   teamAdmin,
   keySearch,
@@ -91,6 +94,7 @@ export const handlers = {
   statement,
   usage,
   option,
+  priceDraft,
   priceList,
   modelPrice,
   margin,

@@ -5,7 +5,7 @@ import { fakeClock } from "#server/clock.ts";
 import { type GithubEmulator, startGithub } from "#test/emulators/github-emulator.ts";
 import { type Forger, startForger } from "#test/emulators/oidc-forger.ts";
 import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import {
   addProvider,
   beginAt,
@@ -26,15 +26,11 @@ describe.each(databases)("invitations through other services on $name", (databas
   let wechat: WeChatEmulator;
   let forger: Forger;
   let slug: string;
-  let drop: () => Promise<void>;
   let people = 5_000;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     [github, wechat, forger] = await Promise.all([startGithub(), startWeChat(clock.now), startForger()]);
-    app = await createTestApp({
-      databaseUrl: made.url,
+    app = await createAppOn(database, {
       clock,
       env: { TRUSTED_PROXIES: "127.0.0.1", GITHUB_URL: github.url, GITHUB_API_URL: github.url },
     });
@@ -54,7 +50,6 @@ describe.each(databases)("invitations through other services on $name", (databas
   afterAll(async () => {
     await app.close();
     await Promise.all([github.close(), wechat.close(), forger.close()]);
-    await drop();
   });
   afterEach(() => clock.advance(3_600_000));
 

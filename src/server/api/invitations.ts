@@ -1,13 +1,13 @@
 // Handlers: invitations to the server (requirements I38).
 import type { invitationApi } from "#contract/invitation.ts";
 import { openInvitation } from "#server/accounts/invitations.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
 import { randomId } from "#server/secrets.ts";
 import { insertInvitation, listInvitations, revokeInvitation } from "#server/store/invitations.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
-const DAY_SEC = 86_400;
 const LISTED = 500;
 
 /** How long a browser keeps the invitation that was looked at, for a registration through another service. */

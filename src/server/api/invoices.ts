@@ -9,6 +9,7 @@ import {
   type invoiceApi,
 } from "#contract/invoice.ts";
 import { minorOf, minorText } from "#contract/money.ts";
+import { mayInTeam, TEAM_RIGHTS } from "#contract/team-words.ts";
 import { UserStatus } from "#contract/user.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import { invoiceLetter } from "#server/accounts/letters.ts";
@@ -21,6 +22,7 @@ import {
   findInvoice,
   findInvoiceProfile,
   type InvoiceRow,
+  listInvoiceReaders,
   listInvoices,
   listInvoicesOf,
   moveInvoice,
@@ -28,9 +30,12 @@ import {
   type PaidSum,
   sumPaid,
 } from "#server/store/invoices.ts";
-import { findUserById, getUser } from "#server/store/users.ts";
+import { findMembership } from "#server/store/teams.ts";
+import { findUserById } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { profileFor } from "./masked.ts";
+import { accountOf } from "./token-reach.ts";
 import { subject } from "./user-admin.ts";
 
 /** As many of a user's stand on the page. */
@@ -50,28 +55,32 @@ const NOBODY: InvoiceProfile = {
 };
 
 export const invoice: Handlers<{ invoice: typeof invoiceApi }>["invoice"] = {
-  async desk(ctx, { actor }): Promise<InvoiceDesk> {
-    const sums = await sumPaid(ctx.db, actor.id);
-    const rows = await listInvoicesOf(ctx.db, actor.id, NEWEST);
-    const saved = openProfile(ctx, await findInvoiceProfile(ctx.db, actor.id));
+  async desk(ctx, { actor, query }): Promise<InvoiceDesk> {
+    const { userId } = await accountOf(ctx, actor, { team: query.team_id, right: "invoice" });
+    const sums = await sumPaid(ctx.db, userId);
+    const rows = await listInvoicesOf(ctx.db, userId, NEWEST);
+    const saved = openProfile(ctx, await findInvoiceProfile(ctx.db, userId));
     return {
-      profile: saved ?? NOBODY,
+      profile: profileFor(actor, saved ?? NOBODY),
       sums: sums.map(presentSums),
-      rows: rows.map((row) => present(ctx, row)),
+      rows: rows.map((row) => {
+        const shown = present(ctx, row);
+        return { ...shown, profile: profileFor(actor, shown.profile) };
+      }),
     };
   },
 
   async ask(ctx, { actor, body }) {
-    const { currency, amount, profile } = body;
-    const { username } = await getUser(ctx.db, actor.id);
+    const { currency, amount, profile, team_id: team } = body;
+    const account = await accountOf(ctx, actor, { team, right: "invoice" });
     const amountMinor = minorOf(amount) ?? 0;
-    const id = await requestInvoice(ctx, { userId: actor.id, username, currency, amountMinor, profile });
+    const id = await requestInvoice(ctx, { ...account, currency, amountMinor, profile });
     return present(ctx, await getInvoice(ctx, id));
   },
 
   async cancel(ctx, { actor, params }) {
     const row = await getInvoice(ctx, params.id);
-    if (row.user_id !== actor.id) throw faults.notFound("找不到该发票申请");
+    if (row.user_id !== actor.id && !(await isOfTeam(ctx, actor, row))) throw missing();
     const change = { state: "cancelled", decided_at: ctx.clock.seconds() } as const;
     if (!(await moveInvoice(ctx.db, { id: row.id, from: "requested" }, change))) throw decided();
     return null;
@@ -119,8 +128,18 @@ function decided() {
 
 async function getInvoice({ db }: Context, id: number): Promise<NamedInvoice> {
   const row = await findInvoice(db, id);
-  if (!row) throw faults.notFound("找不到该发票申请");
+  if (!row) throw missing();
   return row;
+}
+
+function missing() {
+  return faults.notFound("找不到该发票申请");
+}
+
+/** Whether it is of a team whose invoices the actor may ask for. */
+async function isOfTeam({ db }: Context, actor: Actor, row: NamedInvoice): Promise<boolean> {
+  const team = await findMembership(db, actor.id, { wallet: row.user_id });
+  return team !== undefined && mayInTeam(team.role, "invoice");
 }
 
 /** The invoice of a call by an administrator. Throws: when its user's rank is not lower. */
@@ -153,22 +172,23 @@ async function move(ctx: Context, call: ActCall, { row, from, verb, change }: Mo
   });
 }
 
-/** In the background, to the account's own address, which was proved. */
+/** In the background, to the account's own address, which was proved; for a team to those who may ask for its invoices. */
 async function tell(
   ctx: Context,
   { id, user_id, amount_minor, currency }: NamedInvoice,
   { what, lines }: { readonly what: string; readonly lines: readonly string[] },
 ): Promise<void> {
-  const user = await findUserById(ctx.db, user_id);
-  if (user === undefined || user.email === "" || !ctx.mailer.isReady()) return;
-  const letter = invoiceLetter(ctx.options.get("SystemName"), {
-    name: `FP${id}`,
-    amount: `${minorText(amount_minor)} ${currency}`,
-    what,
-    lines: lines.filter((line) => line !== ""),
-    url: `${siteUrl(ctx)}/invoice`,
-  });
-  void ctx.mailer.post(user.email, letter);
+  if (!ctx.mailer.isReady()) return;
+  for (const { email, team_id } of await listInvoiceReaders(ctx.db, user_id, TEAM_RIGHTS.invoice)) {
+    const letter = invoiceLetter(ctx.options.get("SystemName"), {
+      name: `FP${id}`,
+      amount: `${minorText(amount_minor)} ${currency}`,
+      what,
+      lines: lines.filter((line) => line !== ""),
+      url: `${siteUrl(ctx)}${team_id === 0 ? "" : `/t/${team_id}`}/invoice`,
+    });
+    void ctx.mailer.post(email, letter);
+  }
 }
 
 function presentSums(sum: PaidSum): InvoiceSums {

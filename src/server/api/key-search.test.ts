@@ -1,21 +1,15 @@
 // From a leaked key to its owner, and an end to it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("search by key on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const acts = (action: string) =>
     app.ctx.db.selectFrom("audit").selectAll().where("action", "=", action).orderBy("id", "desc").execute();

@@ -5,6 +5,7 @@ import { type Actor, parseCredential } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findTokenByOldKey } from "#server/store/old-keys.ts";
+import { teamsOfWallet } from "#server/store/teams.ts";
 import { findToken, findTokenByKey, holderOf, updateToken } from "#server/store/tokens.ts";
 import { findUserById, type UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
@@ -19,7 +20,8 @@ export const keySearch: Handlers<{ keySearch: typeof keySearchApi }>["keySearch"
     const token = found && (await findToken(ctx.db, found.id));
     await ctx.db.transaction().execute(async (tx) => {
       const detail = token === undefined ? { found: false } : { owner: token.user_id, name: token.name };
-      await audit(ctx, tx, call, { action: "token.find", target: token?.id ?? 0, detail });
+      const teams = await teamsOfWallet(tx, token?.wallet_id ?? 0);
+      await audit(ctx, tx, call, { action: "token.find", target: token?.id ?? 0, detail, teams });
     });
     if (token === undefined) throw faults.notFound("没有令牌使用这个密钥，它可能已被删除");
     const owner = await ownerOf(ctx, call.actor, token.user_id);
@@ -50,7 +52,8 @@ export const keySearch: Handlers<{ keySearch: typeof keySearchApi }>["keySearch"
       const isThere = await updateToken(tx, { id: token.id, ...holderOf(token), change });
       if (!isThere) throw faults.notFound("找不到该令牌");
       const detail = { owner: token.user_id, name: token.name };
-      await audit(ctx, tx, call, { action: "token.disable", target: token.id, detail });
+      const teams = await teamsOfWallet(tx, token.wallet_id);
+      await audit(ctx, tx, call, { action: "token.disable", target: token.id, detail, teams });
     });
     await ctx.coord.publish("tokens", String(token.id));
     return null;

@@ -1,42 +1,55 @@
 // Handlers: limits. Of a token by its owner, of users, groups and models by administrators; everybody sees what holds for him.
-import type { Limit, LimitDraft, LimitUpdate, limitApi, SubjectLimitDraft } from "#contract/limit.ts";
-import { isManaged, isWindowKind } from "#contract/limit-words.ts";
+import type { LimitDraft, LimitUpdate, limitApi, SubjectLimitDraft } from "#contract/limit.ts";
+import { isManaged } from "#contract/limit-words.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { stateOf } from "#server/money/limit-state.ts";
 import type { Db } from "#server/store/db.ts";
 import {
-  findCallerLimits,
+  countBindingLimits,
+  countManagedLimits,
   findLimit,
-  findOwnTokenLimits,
-  findWindows,
   hasGroupMember,
   insertLimit,
   type LimitRow,
+  listBindingLimits,
   listLimits,
+  listManagedLimits,
   type NewLimit,
-  subjectLabels,
   updateLimit,
 } from "#server/store/limits.ts";
+import { lockRows } from "#server/store/row-locks.ts";
 import { findUserById, findUserByName } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { reachToken } from "./token-reach.ts";
+import { boostLimit, boostOwned } from "./limit-boosts.ts";
+import {
+  limitsOfToken,
+  type OwnedSubject,
+  present,
+  presentOne,
+  whoseOf,
+  withoutOthers,
+} from "./limit-view.ts";
+import { reachToken, teamsOf } from "./token-reach.ts";
 import { subject as lowerUser } from "./user-admin.ts";
 
 export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
   async list(ctx, { query }) {
-    const isOfUser = query.subject === "user";
-    const of = isOfUser ? ({ subject: "user", ids: [Number(query.subject_id) || 0] } as const) : undefined;
-    return present(ctx, await listLimits(ctx.db, of), 0);
+    const { subject, subject_id, id, p: page, size } = query;
+    const filter = { id, userId: subject === "user" ? Number(subject_id) || 0 : undefined };
+    const rows = await listManagedLimits(ctx.db, { ...filter, page, size });
+    return { data: await present(ctx, rows, 0), total: await countManagedLimits(ctx.db, filter) };
   },
 
-  async self(ctx, { actor }) {
+  async self(ctx, { actor, query }) {
+    const { p: page, size } = query;
     const user = await findUserById(ctx.db, actor.id);
-    const group = user?.group || "default";
-    const rows = await findCallerLimits(ctx.db, { tokenId: 0, userId: actor.id, group });
-    return present(ctx, [...rows, ...(await findOwnTokenLimits(ctx.db, actor.id))], actor.id);
+    const bound = { userId: actor.id, group: user?.group || "default" };
+    const rows = await listBindingLimits(ctx.db, { ...bound, page, size });
+    const nowSec = ctx.clock.seconds();
+    const data = (await present(ctx, rows, actor.id)).map((row) => withoutOthers(row, nowSec));
+    return { data, total: await countBindingLimits(ctx.db, bound) };
   },
 
   async create(ctx, call) {
@@ -66,7 +79,8 @@ export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
     const change = changeOf(ctx, row, body);
     await ctx.db.transaction().execute(async (tx) => {
       await updateLimit(tx, row.id, change);
-      await audit(ctx, tx, call, { action: "limit.update", target: row.id, detail: change, before: row });
+      const detail = { ...whoseOf(row), ...change };
+      await audit(ctx, tx, call, { action: "limit.update", target: row.id, detail, before: row });
     });
     await tell(ctx, row);
     return presentOne(ctx, row.id);
@@ -76,7 +90,8 @@ export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
     const row = await administered(ctx, call.actor, call.params.id);
     await ctx.db.transaction().execute(async (tx) => {
       await updateLimit(tx, row.id, { deleted_at: ctx.clock.seconds() });
-      await audit(ctx, tx, call, { action: "limit.delete", target: row.id });
+      const detail = { ...whoseOf(row), ...fieldsOf(row) };
+      await audit(ctx, tx, call, { action: "limit.delete", target: row.id, detail });
     });
     await tell(ctx, row);
     return null;
@@ -85,24 +100,7 @@ export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
   async boost(ctx, call) {
     const { actor, params, body } = call;
     const row = await administered(ctx, actor, params.id);
-    const nowSec = ctx.clock.seconds();
-    const isEnd = body.amount === 0;
-    if (!isEnd && body.until <= nowSec) throw faults.refused("结束时间须在将来");
-    if (!isEnd && row.boost_until > nowSec) throw faults.refused("该限额已在临时提高中，请先结束");
-    const change = {
-      boost_amount: body.amount,
-      boost_until: isEnd ? 0 : body.until,
-      boost_reason: isEnd ? "" : body.reason,
-    };
-    await ctx.db.transaction().execute(async (tx) => {
-      await updateLimit(tx, row.id, change);
-      const { amount, until, reason } = body;
-      await audit(ctx, tx, call, {
-        action: "limit.boost",
-        target: row.id,
-        detail: { amount, until, reason },
-      });
-    });
+    await boostLimit(ctx, call, row, body);
     await tell(ctx, row);
     return presentOne(ctx, row.id);
   },
@@ -114,54 +112,79 @@ export const limit: Handlers<{ limit: typeof limitApi }>["limit"] = {
 
   async setOfToken(ctx, call) {
     const { actor, params, body } = call;
-    await reachToken(ctx, actor, params.id);
-    await setLimitsOfToken(ctx, call, params.id, body.limits);
+    const teams = teamsOf(await reachToken(ctx, actor, params.id));
+    await setLimitsOfToken(ctx, call, { id: params.id, teams }, body.limits);
     return limitsOfToken(ctx, params.id, actor.id);
   },
-};
 
-/** The limits of a token with what is used of them. */
-export async function limitsOfToken(ctx: Context, tokenId: number, userId: number): Promise<Limit[]> {
-  return limitsOf(ctx, { subject: "token", ids: [tokenId] }, userId);
-}
+  async boostOfToken(ctx, call) {
+    const { id } = call.params;
+    const teams = teamsOf(await reachToken(ctx, call.actor, id));
+    return boostOwned(ctx, call, { subject: "token", id, teams }, { topic: "tokens", id });
+  },
+};
 
 /** Brings the limits of a token to those that were sent, and tells all nodes. */
 export async function setLimitsOfToken(
   ctx: Context,
   call: ActCall,
-  tokenId: number,
+  { id, teams = [] }: { readonly id: number; readonly teams?: readonly number[] },
   limits: readonly LimitDraft[],
 ): Promise<void> {
   await ctx.db.transaction().execute(async (tx) => {
-    await replaceLimits(ctx, tx, { subject: "token", id: tokenId }, limits);
-    await audit(ctx, tx, call, { action: "token.limit", target: tokenId, detail: { limits } });
+    await lockRows(tx, "tokens", [id]);
+    const { before, ...detail } = await replaceLimits(ctx, tx, { subject: "token", id }, limits);
+    await audit(ctx, tx, call, { action: "token.limit", target: id, detail, before, teams });
   });
-  await ctx.coord.publish("tokens", String(tokenId));
+  await ctx.coord.publish("tokens", String(id));
 }
 
-/** Brings the limits of a token, member, project or team to those that were sent. */
+/** The limits that a change made, changed or removed, as they are now and as they were; for the audit log. */
+export interface LimitsChange {
+  readonly limits: readonly LimitDraft[];
+  readonly before: { readonly limits: readonly LimitDraft[] };
+}
+
+/** Brings the limits of a token, member, project or team to those that were sent; no other call may do so until the transaction ends. */
 export async function replaceLimits(
   ctx: Context,
   tx: Db,
-  { subject, id: subjectId }: { subject: "token" | "seat" | "project" | "team"; id: number },
+  { subject, id: subjectId }: OwnedSubject,
   drafts: readonly LimitDraft[],
-): Promise<void> {
+): Promise<LimitsChange> {
   const nowSec = ctx.clock.seconds();
   const rows = await listLimits(tx, { subject, ids: [subjectId] });
+  // Those that calls use, whatever the order of the drafts.
+  await lockRows(
+    tx,
+    "limits",
+    rows.map(({ id }) => id),
+  );
   const kept = new Set<number>();
+  const [now, then]: [LimitDraft[], LimitDraft[]] = [[], []];
   for (const draft of drafts) {
     const row = rows.find(({ id }) => id === draft.id);
     if (draft.id !== undefined && (row === undefined || kept.has(row.id)))
       throw faults.notFound("找不到该限额");
     if (row === undefined) {
       const whose = { subject, subject_id: subjectId, subject_name: "" };
-      await insertLimit(tx, { ...fieldsOf(draft), ...whose, created_at: nowSec });
+      const id = await insertLimit(tx, { ...fieldsOf(draft), ...whose, created_at: nowSec });
+      now.push({ id, ...fieldsOf(draft) });
       continue;
     }
     kept.add(row.id);
+    const [old, next] = [fieldsOf(row), fieldsOf(draft)];
+    if (JSON.stringify(old) === JSON.stringify(next)) continue;
     await updateLimit(tx, row.id, changeOf(ctx, row, draft));
+    now.push({ id: row.id, ...next });
+    then.push({ id: row.id, ...old });
   }
-  for (const row of rows) if (!kept.has(row.id)) await updateLimit(tx, row.id, { deleted_at: nowSec });
+  for (const row of rows) {
+    if (kept.has(row.id)) continue;
+    await updateLimit(tx, row.id, { deleted_at: nowSec });
+    then.push({ id: row.id, ...fieldsOf(row) });
+  }
+  return { limits: now, before: { limits: then } };
 }
 
 type Fields = Pick<NewLimit, "model_pattern" | "kind" | "amount" | "time_window" | "anchor" | "mode">;
@@ -176,15 +199,6 @@ function changeOf(ctx: Context, row: LimitRow, body: LimitUpdate | LimitDraft) {
   const names = ["model_pattern", "kind", "time_window", "anchor"] as const;
   const isOther = names.some((name) => change[name] !== row[name]);
   return isOther ? { ...change, since: ctx.clock.seconds() } : change;
-}
-
-/** The limits of some subjects, with what is used of them. */
-export async function limitsOf(
-  ctx: Context,
-  of: { subject: LimitRow["subject"]; ids: readonly number[] },
-  userId: number,
-): Promise<Limit[]> {
-  return present(ctx, await listLimits(ctx.db, of), userId);
 }
 
 /** A user that is meant by name, with the id. Throws: when there is none. */
@@ -225,35 +239,4 @@ function tell(
   { subject, subject_id }: Pick<LimitRow, "subject" | "subject_id">,
 ): Promise<void> {
   return ctx.coord.publish("users", subject === "user" ? String(subject_id) : "");
-}
-
-async function presentOne(ctx: Context, id: number): Promise<Limit> {
-  const row = await findLimit(ctx.db, id);
-  const [shown] = row ? await present(ctx, [row], 0) : [];
-  if (!shown) throw faults.notFound("找不到该限额");
-  return shown;
-}
-
-/** Limits with what is used of them; of members' limits by this user. */
-async function present(ctx: Context, rows: readonly LimitRow[], userId: number): Promise<Limit[]> {
-  const counted = rows.filter(({ kind }) => isWindowKind(kind)).map(({ id }) => id);
-  const windows = await findWindows(ctx.db, counted);
-  const labels = await subjectLabels(ctx.db, rows);
-  const least = ctx.options.get("PreConsumedQuota");
-  const moment = { userId, zone: ctx.options.get("BudgetTimeZone"), nowSec: ctx.clock.seconds() };
-  return rows.map((row) => {
-    const state = stateOf(row, windows, moment);
-    const isOthers = row.subject === "member" && userId === 0;
-    const used = state === undefined || isOthers ? null : Number(state.used);
-    const amount = Number(state?.amount ?? row.amount);
-    return {
-      ...row,
-      used,
-      reserved: used === null ? 0 : Number(state?.reserved ?? 0n),
-      resets_at: state?.resetsAt ?? 0,
-      subject_label: labels.get(`${row.subject} ${row.subject_id}`) ?? "",
-      time_zone: moment.zone,
-      is_small: (row.kind === "quota" || row.kind === "cost") && row.mode === "hard" && amount < least,
-    };
-  });
 }

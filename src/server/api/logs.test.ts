@@ -5,29 +5,23 @@ import { checkLedger } from "#server/money/ledger-check.ts";
 import { printAttempts } from "#server/store/failed-attempts.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 import { newLog } from "#test/worlds/stores.ts";
 
 describe.each(databases)("the usage log on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
   let alice: SeededUser;
   let bob: SeededUser;
   let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     admin = await seedUser(app.ctx, "admin", { role: 10 });
     alice = await seedUser(app.ctx, "alice");
     bob = await seedUser(app.ctx, "bob");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   async function pay(user: SeededUser, tokenId: number, isLogged = true): Promise<void> {
     serial += 1;
@@ -179,8 +173,13 @@ describe.each(databases)("the usage log on $name", (database) => {
   });
 
   test("what a call cost and brought is told only to administrators who may see money", async () => {
-    const { id: tokenId } = await seedToken(app.ctx, bob.id);
-    const call = { requestId: "log-cost", userId: bob.id, tokenId, channelId: 7, charge: 1_000n };
+    // Bought by a code without a price of its own, which counts by the average, beside 500,000 that were given.
+    const buyer = await seedUser(app.ctx, "costly");
+    const codes = { name: "sold", quota: 10_000, count: 1 };
+    const { data: keys } = await app.call(asRoot, "POST", "/api/redemption/", codes);
+    expect((await app.call(buyer.who, "POST", "/api/user/topup", { key: keys[0] })).message).toBe("");
+    const { id: tokenId } = await seedToken(app.ctx, buyer.id);
+    const call = { requestId: "log-cost", userId: buyer.id, tokenId, channelId: 7, charge: 1_000n };
     await app.ctx.ledger.settle({
       ...call,
       usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 0 },
@@ -199,10 +198,10 @@ describe.each(databases)("the usage log on $name", (database) => {
       const { data } = await app.call(who, "GET", `${path}?model_name=gpt-4-costly`);
       return data.map(({ cost, revenue }: { cost: number; revenue: number }) => [cost, revenue]);
     };
-    // 1,000 of 500,000 a dollar.
-    expect(await seenBy(asRoot, "/api/log/")).toEqual([[1_500_000, 2_000_000]]);
-    expect(await seenBy(admin.who, "/api/log/")).toEqual([[1_500_000, 2_000_000]]);
-    expect(await seenBy(bob.who, "/api/log/self/")).toEqual([[-1, -1]]);
+    // 1,000 of 500,000 a dollar, of which 10,000 in 510,000 were bought.
+    expect(await seenBy(asRoot, "/api/log/")).toEqual([[1_500_000, 39_216]]);
+    expect(await seenBy(admin.who, "/api/log/")).toEqual([[1_500_000, 39_216]]);
+    expect(await seenBy(buyer.who, "/api/log/self/")).toEqual([[-1, -1]]);
     const set = { name: "readers", permissions: ["log.read"] };
     const made = await app.call(asRoot, "POST", "/api/staff/set", set);
     expect(made.message).toBe("");

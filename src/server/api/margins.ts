@@ -7,8 +7,7 @@ import {
   type marginApi,
 } from "#contract/margin.ts";
 import type { Context } from "#server/context.ts";
-import { type QuotaWorth, revenueOf } from "#server/money/earned.ts";
-import { netOf } from "#server/payments/earnings.ts";
+import { marginOf, type QuotaWorth, revenueOf } from "#server/money/earned.ts";
 import { channelNames } from "#server/store/logs.ts";
 import { type CostSums, type NamedCosts, sumCostDays, sumCosts } from "#server/store/margins.ts";
 import { nameUsers } from "#server/store/usage.ts";
@@ -23,18 +22,16 @@ export const margin: Handlers<{ margin: typeof marginApi }>["margin"] = {
       by === "day" ? await sumCostDays(ctx.db, span, query.offset * 60) : await sumCosts(ctx.db, span, by);
     const worth = worthOf(ctx);
     const nameOf = await namesOf(ctx, by, found);
-    const rows = found.map(({ name, ...sums }) => ({ ...nameOf(name), ...marginOf(sums, worth) }));
+    const rows = found.map(({ name, ...sums }) => ({ ...nameOf(name), ...sumsOf(sums, worth) }));
     const words = query.keyword.toLowerCase();
     const wanted = rows.filter(({ name }) => name.toLowerCase().includes(words));
     const { p, size } = query;
-    const { margin } = rows.reduce<MarginSums>((sum, row) => plus(sum, row), NOTHING);
     return {
       data: sorted(wanted, query)
         .slice(p * size, (p + 1) * size)
         .map((row, index) => ({ id: p * size + index + 1, ...row })),
       total: wanted.length,
       sums: wanted.reduce<MarginSums>((sum, row) => plus(sum, row), NOTHING),
-      net: await netOf(ctx, span, { margin, worth }),
     };
   },
 };
@@ -57,14 +54,11 @@ async function namesOf(
   return (key) => ({ name: names.get(Number(key)) ?? "", subject_id: Number(key) });
 }
 
-export function marginOf(sums: CostSums, worth: QuotaWorth): MarginSums {
-  const revenue = revenueOf(sums.costed_quota, worth);
-  const { requests, cost, prompt_tokens, cached_tokens, saved } = sums;
+function sumsOf(sums: CostSums, worth: QuotaWorth): MarginSums {
+  const { requests, prompt_tokens, cached_tokens, saved } = sums;
   return {
+    ...marginOf(sums, worth),
     requests,
-    revenue,
-    cost,
-    margin: revenue - cost,
     uncosted: revenueOf(sums.quota - sums.costed_quota, worth),
     prompt_tokens,
     cached_tokens,
@@ -76,6 +70,8 @@ const NOTHING: MarginSums = {
   requests: 0,
   revenue: 0,
   cost: 0,
+  fees: 0,
+  commission: 0,
   margin: 0,
   uncosted: 0,
   prompt_tokens: 0,
@@ -88,6 +84,8 @@ function plus(sum: MarginSums, row: MarginSums): MarginSums {
     requests: sum.requests + row.requests,
     revenue: sum.revenue + row.revenue,
     cost: sum.cost + row.cost,
+    fees: sum.fees + row.fees,
+    commission: sum.commission + row.commission,
     margin: sum.margin + row.margin,
     uncosted: sum.uncosted + row.uncosted,
     prompt_tokens: sum.prompt_tokens + row.prompt_tokens,

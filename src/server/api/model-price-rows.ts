@@ -1,9 +1,11 @@
 // The rows of 模型与价格: all models that channels offer or that have a price, where each price comes from and who offers it. Reads only.
 import { ChannelStatus } from "#contract/channel.ts";
+import { unitOf } from "#contract/charged-unit.ts";
 import type { Language } from "#contract/language.ts";
 import { abilityOf, makerOf } from "#contract/model-kinds.ts";
 import type { ModelPriceRow, PriceRatios, PriceSource } from "#contract/model-price.ts";
-import { tierName } from "#contract/price-sheet.ts";
+import { isTierName, tierName } from "#contract/price-sheet.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
 import { builtInRatios, cacheWriteRatioRule, completionRatioRule } from "#contract/prices.ts";
 import type { Context } from "#server/context.ts";
 import { say } from "#server/locale/sentences.ts";
@@ -39,6 +41,7 @@ export interface ModelPrices {
   priceOf(model: string): Price | undefined;
   channelsOf(model: string): readonly string[];
   lastDayOf(model: string): string;
+  unitOf(model: string): PriceUnit;
 }
 
 export function modelPrices(ctx: Pick<Context, "options" | "candidates" | "prices">): ModelPrices {
@@ -47,19 +50,16 @@ export function modelPrices(ctx: Pick<Context, "options" | "candidates" | "price
   const offers = offersOf(ctx);
   const book = ctx.prices();
   const lastDays = ctx.options.get("ModelLastDays");
-  const named = Object.keys(shown.model_ratio).filter((name) => !isTier(name));
+  const named = Object.keys(shown.model_ratio).filter((name) => !isTierName(name));
   return {
     models: [...new Set([...offers.keys(), ...named])].toSorted((one, other) => one.localeCompare(other)),
     own,
     shown,
     priceOf: (model) => dearestPrice(book, model, offers.get(model)?.upstream ?? [model], LIST_GROUP),
     channelsOf: (model) => offers.get(model)?.channels ?? [],
+    unitOf: (model) => unitOf(model, own.unit),
     lastDayOf: (model) => (Object.hasOwn(lastDays, model) ? (lastDays[model] ?? "") : ""),
   };
-}
-
-function isTier(name: string): boolean {
-  return /^.+>\d{1,15}$/.test(name);
 }
 
 interface Offer {
@@ -106,20 +106,25 @@ export async function originsOf({ db }: Pick<Context, "db">): Promise<Origins> {
   };
 }
 
-/** A row as pages show it. `id` = its place in the list. */
+export interface RowFacts {
+  /** Its place in the list. */
+  readonly id: number;
+  readonly origins: Origins;
+  /** Sources that list a model no more. */
+  readonly gone: ReadonlyMap<string, readonly string[]>;
+  readonly quotaPerUnit: number;
+  readonly language: Language;
+}
+
+/** A row as pages show it. */
 export function presentModel(
   all: ModelPrices,
   model: string,
-  {
-    id,
-    origins,
-    quotaPerUnit,
-    language,
-  }: { id: number; origins: Origins; quotaPerUnit: number; language: Language },
+  { id, origins, gone, quotaPerUnit, language }: RowFacts,
 ): ModelPriceRow {
   const price = all.priceOf(model);
   const row = priceRowOf(all.shown, model);
-  const isChanged = hasOwn(all.own, model);
+  const isChanged = hasOwn(all.own, model) || row.unit !== null;
   const origin = isChanged ? origins.of(model, row) : undefined;
   const source = sourceOf(price, model, isChanged ? (origin?.isList ? "list" : "option") : "built_in");
   const channels = all.channelsOf(model);
@@ -131,6 +136,9 @@ export function presentModel(
     source,
     price_of: source === "name" ? (price?.model ?? "") : "",
     version: origin?.version ?? 0,
+    unit: all.unitOf(model),
+    is_unit_own: row.unit !== null,
+    unlisted: [...(gone.get(model) ?? [])],
     money: price === undefined ? null : moneyOf(price, quotaPerUnit),
     ratios: textsOf(row),
     rules: rulesOf(model),
@@ -213,5 +221,5 @@ export function markOf(all: ModelPrices, model: string): string {
 /** Names of the tiers of a model in the operator's tables. Order: by name. */
 export function ownTierNames(own: PriceTables, model: string): string[] {
   const names = new Set(PRICE_COLUMNS.flatMap((column) => Object.keys(own[column])));
-  return [...names].filter((name) => name.startsWith(`${model}>`) && isTier(name)).toSorted();
+  return [...names].filter((name) => name.startsWith(`${model}>`) && isTierName(name)).toSorted();
 }

@@ -1,8 +1,9 @@
 // Models and their prices, a row each: what a page shows, and a row that is saved as a version (requirements X07, X08).
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ModelPriceRow } from "#contract/model-price.ts";
+import { publishList } from "#test/seeds/price-recipes.ts";
 import { seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 const NONE = {
   model_ratio: "",
@@ -17,11 +18,8 @@ const NONE = {
 
 describe.each(databases)("models and their prices on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   beforeEach(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     const channel = { type: 1, key: "sk-1", group: "default" };
     await app.call(asRoot, "POST", "/api/channel/", {
       ...channel,
@@ -31,10 +29,7 @@ describe.each(databases)("models and their prices on $name", (database) => {
     });
     await app.ctx.candidates.reload();
   });
-  afterEach(async () => {
-    await app.close();
-    await drop();
-  });
+  afterEach(() => app.close());
 
   const list = (query: string) => app.call(asRoot, "GET", `/api/price/model?size=100&${query}`);
   const find = async (model: string): Promise<ModelPriceRow> =>
@@ -148,15 +143,7 @@ describe.each(databases)("models and their prices on $name", (database) => {
   });
 
   test("what a list published is told apart from what was written by hand", async () => {
-    const price = { model_ratio: "1.5", completion_ratio: "", cache_ratio: "", cache_write_ratio: "" };
-    const rows = [{ model: "gpt-4o", ...price }];
-    await app.call(asRoot, "POST", "/api/price/publish", {
-      base: 0,
-      listed: 1,
-      source: "表",
-      reason: "同步",
-      rows,
-    });
+    await publishList(app, { "gpt-4o": { input: 3, output: 10, cache_read: 1.25 } });
     expect(await find("gpt-4o")).toMatchObject({ source: "list", version: 1 });
     await app.ctx.options.set("ModelRatio", '{"gpt-4o":7}');
     expect(await find("gpt-4o")).toMatchObject({ source: "option", version: 0, money: { input: "14" } });

@@ -1,5 +1,6 @@
 // Handlers: 模型与价格, a row for each model (requirements X07, X08). A row is saved as a version of the prices, so that it can be taken back.
 
+import { unitOf } from "#contract/charged-unit.ts";
 import type { Language } from "#contract/language.ts";
 import { makerOf } from "#contract/model-kinds.ts";
 import {
@@ -9,12 +10,13 @@ import {
   PRICE_VIEWS,
   type PriceView,
 } from "#contract/model-price.ts";
-import { tierName } from "#contract/price-sheet.ts";
+import { isTierName, tierName } from "#contract/price-sheet.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
+import { MOST_RATIO } from "#server/money/prices/guards.ts";
 import { OptionError } from "#server/options.ts";
-import { findNewestPriceVersion } from "#server/store/price-versions.ts";
+import { listGoneModels } from "#server/store/price-drafts.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import {
@@ -27,6 +29,7 @@ import {
 } from "./model-price-rows.ts";
 import {
   columnsOf,
+  newestVersion,
   PRICE_COLUMNS,
   type PriceChanges,
   type PriceRow,
@@ -38,24 +41,26 @@ export const modelPrice: Handlers<{ modelPrice: typeof modelPriceApi }>["modelPr
   async list(ctx, { query, language }) {
     const { p, size, order, desc, keyword, maker } = query;
     const all = modelPrices(ctx);
+    const gone = await listGoneModels(ctx.db);
     const view = PRICE_VIEWS.find((name) => name === query.view) ?? "";
     const words = keyword.toLowerCase().split(/\s+/);
     const found = all.models.filter((model) => {
       const name = say(makerOf(model), language);
       const text = `${model} ${makerOf(model)} ${name}`.toLowerCase();
       const isNamed = words.every((word) => text.includes(word));
-      return isNamed && (maker === "" || name === maker) && isIn(view, all, model);
+      return isNamed && (maker === "" || name === maker) && isIn(view, { all, gone }, model);
     });
     const sorted =
       order === "channels" ? found.toSorted((one, other) => offered(all, one) - offered(all, other)) : found;
     const rows = desc === true ? sorted.toReversed() : sorted;
-    const facts = { origins: await originsOf(ctx), quotaPerUnit: ctx.options.get("QuotaPerUnit"), language };
+    const quotaPerUnit = ctx.options.get("QuotaPerUnit");
+    const facts = { origins: await originsOf(ctx), gone, quotaPerUnit, language };
     return {
       data: rows
         .slice(p * size, (p + 1) * size)
         .map((model, index) => presentModel(all, model, { id: p * size + index + 1, ...facts })),
       total: rows.length,
-      unpriced: all.models.filter((model) => isIn("unpriced", all, model)).length,
+      unpriced: all.models.filter((model) => isIn("unpriced", { all, gone }, model)).length,
       makers: makersOf(all.models).map((name) => say(name, language)),
     };
   },
@@ -64,14 +69,15 @@ export const modelPrice: Handlers<{ modelPrice: typeof modelPriceApi }>["modelPr
 
   async save(ctx, call) {
     const { body } = call;
+    const base = (await newestVersion(ctx))?.id ?? 0;
     const all = modelPrices(ctx);
-    if (/>\d+$/.test(body.model)) throw faults.refused("模型名称不能以“>数字”结尾，阶梯请填在模型里");
+    if (isTierName(body.model)) throw faults.refused("模型名称不能以“>数字”结尾，阶梯请填在模型里");
     if (body.mark !== "" && body.mark !== markOf(all, body.model))
       throw faults.refused("这个模型的价格刚被修改过，请刷新后再编辑");
     refuseImpossible(body);
     const changes = changesOf(all, body);
     const isMoved = body.last_day !== all.lastDayOf(body.model);
-    if (Object.keys(changes).length > 0) await savePrice(ctx, call, { all, changes, isMoved });
+    if (Object.keys(changes).length > 0) await savePrice(ctx, call, { base, all, changes, isMoved });
     else if (isMoved) await saveLastDay(ctx, call);
     return present(ctx, body.model, call.language);
   },
@@ -81,10 +87,17 @@ function offered(all: ModelPrices, model: string): number {
   return all.channelsOf(model).length;
 }
 
-function isIn(view: PriceView, all: ModelPrices, model: string): boolean {
+interface Known {
+  readonly all: ModelPrices;
+  readonly gone: ReadonlyMap<string, unknown>;
+}
+
+function isIn(view: PriceView, { all, gone }: Known, model: string): boolean {
+  if (view === "unlisted") return gone.has(model);
   if (view === "served") return offered(all, model) > 0;
   if (view === "unpriced") return offered(all, model) > 0 && isUnpriced(all, model);
-  if (view === "changed") return PRICE_COLUMNS.some((column) => Object.hasOwn(all.own[column], model));
+  if (view === "changed")
+    return [...PRICE_COLUMNS, "unit" as const].some((column) => Object.hasOwn(all.own[column], model));
   return view === "" || all.lastDayOf(model) !== "";
 }
 
@@ -105,14 +118,12 @@ async function present(ctx: Context, model: string, language: Language): Promise
   const facts = {
     id: 1,
     origins: await originsOf(ctx),
+    gone: await listGoneModels(ctx.db),
     quotaPerUnit: ctx.options.get("QuotaPerUnit"),
     language,
   };
   return presentModel(modelPrices(ctx), model, facts);
 }
-
-/** More than that is a mistake of units (requirements X02). */
-const MOST_RATIO = 5_000;
 
 /** Throws: AppError for prices that no table can hold, or that a slip made. */
 function refuseImpossible({ ratios, tiers, model }: ModelPriceChange): void {
@@ -129,11 +140,12 @@ function refuseImpossible({ ratios, tiers, model }: ModelPriceChange): void {
 }
 
 /** What has to be written: only names whose rows become others. */
-function changesOf(all: ModelPrices, { model, ratios, tiers }: ModelPriceChange): PriceChanges {
+function changesOf(all: ModelPrices, change: ModelPriceChange): PriceChanges {
+  const { model, ratios, tiers } = change;
   const kept = new Set(tiers.map(({ above }) => tierName(model, above)));
   const none: Partial<PriceRow> = Object.fromEntries(PRICE_COLUMNS.map((column) => [column, ""]));
   const rows: (readonly [string, Partial<PriceRow>])[] = [
-    [model, ratios ?? none],
+    [model, { ...(ratios ?? none), ...unitChange(all, change) }],
     ...tiers.map(({ above, ...tier }) => [tierName(model, above), tier] as const),
     ...ownTierNames(all.own, model)
       .filter((name) => !kept.has(name))
@@ -144,12 +156,22 @@ function changesOf(all: ModelPrices, { model, ratios, tiers }: ModelPriceChange)
       const [own, shown] = [priceRowOf(all.own, name), priceRowOf(all.shown, name)];
       // A tier that equals the built-in one follows its model unless it has a row of its own.
       const stands = ratios === null || kept.has(name) ? own : shown;
-      const isSame = PRICE_COLUMNS.every(
-        (column) => !Object.hasOwn(after, column) || isSameRatio(stands[column] ?? "", after[column] ?? ""),
-      );
+      const isSame =
+        !Object.hasOwn(after, "unit") &&
+        PRICE_COLUMNS.every(
+          (column) => !Object.hasOwn(after, column) || isSameRatio(stands[column] ?? "", after[column] ?? ""),
+        );
       return isSame ? [] : [[name, { before: columnsOf(own, after), after }]];
     }),
   );
+}
+
+/** The operator's word for what the price counts, where it becomes another one; what is built in needs none. */
+function unitChange(all: ModelPrices, { model, ratios, unit }: ModelPriceChange): { unit?: string } {
+  if (ratios !== null && unit === undefined) return {};
+  const builtIn = unitOf(model, {});
+  const wanted = ratios === null || unit === builtIn ? "" : (unit ?? "");
+  return wanted === (priceRowOf(all.own, model).unit ?? "") ? {} : { unit: wanted };
 }
 
 function isSameRatio(one: string, other: string): boolean {
@@ -157,6 +179,8 @@ function isSameRatio(one: string, other: string): boolean {
 }
 
 interface SavedPrice {
+  /** The version it is written over. */
+  readonly base: number;
   readonly all: ModelPrices;
   readonly changes: PriceChanges;
   readonly isMoved: boolean;
@@ -164,11 +188,14 @@ interface SavedPrice {
 
 type SaveCall = Call<(typeof modelPriceApi)["save"]>;
 
-async function savePrice(ctx: Context, call: SaveCall, { all, changes, isMoved }: SavedPrice): Promise<void> {
+async function savePrice(
+  ctx: Context,
+  call: SaveCall,
+  { base, all, changes, isMoved }: SavedPrice,
+): Promise<void> {
   const { model, reason, ratios, tiers } = call.body;
-  const newest = await findNewestPriceVersion(ctx.db);
   await writePrices(ctx, call, {
-    base: newest?.id ?? 0,
+    base,
     source: "",
     listed: 0,
     reason: reason === "" ? `${ratios === null ? "恢复内置价格" : "修改"}：${model}`.slice(0, 200) : reason,

@@ -11,6 +11,7 @@ import { type Actor, accessTokenOf } from "#server/accounts/actors.ts";
 import { confirmHuman, type ProtectedCall } from "#server/accounts/human.ts";
 import { forbiddenField, maskedFields, mayCall } from "#server/accounts/may.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
+import { refuseInView } from "#server/accounts/views.ts";
 import { type Client, identifyClient } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
@@ -18,14 +19,16 @@ import { limitAddress } from "#server/limits/limits.ts";
 import { languageOf } from "#server/locale/language.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
 import { isPassing } from "#server/store/fault.ts";
-import { audit } from "./audit-log.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 import type { SessionHandle } from "./call.ts";
+import { decode, jsonBody } from "./decode.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
-import { readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
+import { changesState, refuseClosed, refuseCrossSite } from "./guard.ts";
 import { answerCallback, returnPath } from "./payment-callback.ts";
 import { answerLogout } from "./provider-logout.ts";
 import { type EndpointTable, type Route, routes } from "./routes.ts";
 import { askAgain, refuseUnprotected } from "./step-up.ts";
+import { actorOfSession } from "./views.ts";
 
 /** Set on every answer of the server, API or not (requirements W1.4, H09). */
 export const BASE_HEADERS = {
@@ -155,7 +158,7 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
   let response: Response;
   try {
     const actor = await enter(ctx, http, route.endpoint);
-    actorId = actor?.id ?? 0;
+    actorId = actor?.viewer?.id ?? actor?.id ?? 0;
     response = await answer(ctx, http, route, actor).catch(async (thrown: unknown) => {
       // Here, where the transaction of the act is rolled back already and this row stays.
       const { code, detail } = asAppError(thrown);
@@ -199,7 +202,11 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
 /** The actor, when the level or the endpoint asks for it. Throws: 401, disabled, role too low. */
 async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   if (endpoint.level === "public") {
-    const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
+    // What needs no login does not get past a view either: it may end the session, or bind what is the visitor's.
+    const isAsked = endpoint.identifies || (changesState(endpoint) && sessionHandle(http).id !== undefined);
+    const visitor = isAsked ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
+    refuseInView(endpoint, visitor, changesState(endpoint));
+    if (!endpoint.identifies) return undefined;
     // Calls that are open to everybody act for an enabled person, or without an actor.
     if (visitor?.status !== UserStatus.enabled || visitor.service !== undefined) return undefined;
     await askAgain(ctx, endpoint, { actor: visitor, sessionId: sessionHandle(http).id });
@@ -212,11 +219,12 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     sessionHandle(http).clear();
     throw faults.accountDisabled();
   }
+  refuseInView(endpoint, actor, changesState(endpoint));
   if (!mayCall(actor, endpoint)) {
     await auditDenial(ctx, http, { endpoint, actor, about: "" });
     throw faults.roleTooLow();
   }
-  await refuseUnprotected(ctx, endpoint, actor);
+  if (actor.viewer === undefined) await refuseUnprotected(ctx, endpoint, actor);
   await askAgain(ctx, endpoint, { actor, sessionId: sessionHandle(http).id });
   return actor;
 }
@@ -228,11 +236,17 @@ async function auditDenial(
   { endpoint, actor, about }: { endpoint: Endpoint; actor: Actor; about: string },
 ): Promise<void> {
   const target = `${endpoint.method} ${endpoint.path}`;
+  // Who only looks writes nothing, and least of all in the name of another.
+  if (actor.viewer !== undefined) return;
   if (!(await ctx.coord.remember(`denied:${actor.id}:${target}:${about}`, DENIAL_MS))) return;
-  const { client, requestId } = http.var;
-  const call = { actor, address: client.address, requestId };
+  const call = { ...callOf(http), actor };
   const act = { action: "auth.denied" as const, target, ...(about === "" ? {} : { detail: { about } }) };
   await audit(ctx, ctx.db, call, act);
+}
+
+/** What the audit log stores of a call beside its actor. */
+function callOf(http: Http): Omit<ActCall, "actor"> {
+  return { address: http.var.client.address, requestId: http.var.requestId };
 }
 
 /** A visitor is no actor; an unexpected error is thrown on. */
@@ -251,8 +265,8 @@ function visitOf(http: Http, endpoint: Endpoint): ProtectedCall {
 async function signedIn(ctx: Context, http: Http): Promise<Actor> {
   const sessionId = sessionHandle(http).id;
   if (sessionId !== undefined) {
-    const userId = await ctx.sessions.find(sessionId, http.var.client.address);
-    const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
+    const session = await ctx.sessions.find(sessionId, http.var.client.address);
+    const actor = session && (await actorOfSession(ctx, session, callOf(http)));
     if (actor) return actor;
   }
   const { accessToken } = http.var;
@@ -315,26 +329,6 @@ function idempotencyKeyOf(
 function queryOf(http: Http): Record<string, string> {
   const query = http.req.query();
   return query["page_size"] === undefined ? query : { size: query["page_size"], ...query };
-}
-
-/** Decodes with a schema. Throws: the schema's own sentence, or a general one for a wrong type. */
-function decode(schema: z.ZodType, value: unknown): unknown {
-  const read = schema.safeDecode(value as never, { error: () => "请求参数有误" });
-  if (read.success) {
-    refuseNul(read.data);
-    return read.data;
-  }
-  const issue = read.error.issues[0];
-  throw faults.invalid(issue?.message, issue?.path.join("."));
-}
-
-async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolean): Promise<unknown> {
-  const text = await readBody(request, isSignedIn);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw endpoint.undecodable ? faults.undecodable() : faults.invalid(undefined, "body is not JSON");
-  }
 }
 
 /** Plain http and https have different cookies: `__Host-` needs Secure (requirements A01). */

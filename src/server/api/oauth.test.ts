@@ -3,7 +3,7 @@ import { fakeClock } from "#server/clock.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { type GithubEmulator, type GithubUser, startGithub } from "#test/emulators/github-emulator.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { signInNew } from "#test/worlds/mail-app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
@@ -13,15 +13,11 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
   let github: GithubEmulator;
-  let drop: () => Promise<void>;
   let nextId = 1_000;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     github = await startGithub();
-    app = await createTestApp({
-      databaseUrl: made.url,
+    app = await createAppOn(database, {
       clock,
       env: { TRUSTED_PROXIES: "127.0.0.1", GITHUB_URL: github.url, GITHUB_API_URL: github.url },
     });
@@ -31,7 +27,6 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await github.close();
-    await drop();
   });
   afterEach(async () => {
     await set("GitHubOAuthEnabled", "true");

@@ -1,20 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("guards on options on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const put = (key: string, value: string) => app.call(asRoot, "PUT", "/api/option/", { key, value });
 

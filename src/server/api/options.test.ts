@@ -1,23 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultModelRatio } from "#contract/prices.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("options on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     admin = await seedUser(app.ctx, "admin", { role: 10 });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const put = (key: string, value: unknown, who = asRoot) =>
     app.call(who, "PUT", "/api/option/", { key, value });

@@ -14,6 +14,7 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
+import { restartCalendars } from "#server/store/limits.ts";
 import { insertLog, type NewLog } from "#server/store/logs.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
 import { type ActCall, audit } from "./audit-log.ts";
@@ -68,6 +69,9 @@ async function write(
   const before = ctx.options.get(key);
   if (secret && before !== "" && before !== withoutEndSlashes(text.trim()))
     await ctx.options.write(tx, secret, "");
+  // Another calendar: what was counted by the one before must not fill it (requirements L08).
+  if (key === "BudgetTimeZone" && text.trim() !== ctx.options.get(key))
+    await restartCalendars(tx, ctx.clock.seconds());
   const said = text.length > 200 ? `${text.slice(0, 200)}…` : text;
   await insertLog(
     tx,

@@ -4,7 +4,7 @@ import { checkLedger } from "#server/money/ledger-check.ts";
 import { grantPromised, grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 import { seedRedemption } from "#test/worlds/stores.ts";
 
 const HOUR_MS = 3_600_000;
@@ -12,19 +12,15 @@ const HOUR_MS = 3_600_000;
 describe.each(databases)("topping up and the partner plan on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     admin = await seedUser(app.ctx, "admin", { role: 10 });
   });
   afterAll(async () => {
     expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
-    await drop();
   });
 
   const codes = async (quota: number, count = 1): Promise<string[]> =>

@@ -7,6 +7,7 @@ import type { Context } from "#server/context.ts";
 import { type AppError, faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import { commissionHeld } from "#server/money/commission-hold.ts";
+import { leastWithdrawal } from "#server/money/commission-terms.ts";
 import type { Redeemed } from "#server/money/partner-operations.ts";
 import { redeem } from "#server/money/redeem.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
@@ -14,8 +15,9 @@ import { countFriends, listFriends } from "#server/store/partners.ts";
 import { findUserById, getUser } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
+import { raiseOf, tellRaise } from "./raises.ts";
 import { subject } from "./user-admin.ts";
-import { noteRefused, refuseUnbooked, withRemark } from "./user-amounts.ts";
+import { leastText, noteRefused, refuseUnbooked, withRemark } from "./user-amounts.ts";
 
 /** Redeems a code for an account; wrong ones count against who tries. Throws: AppError with the reason, 429. */
 export async function redeemFor(
@@ -29,7 +31,6 @@ export async function redeemFor(
 ): Promise<{ quota: bigint; bonus: bigint }> {
   const order = {
     ...code,
-    display: quotaDisplay(ctx.options),
     operationId: idempotencyKey && `redeem-${idempotencyKey}`,
   };
   const redeemed = await ctx.limits.guess({
@@ -42,6 +43,8 @@ export async function redeemFor(
     onRefused: () => ctx.events.rateLimited({ limit: LIMITS.redeemAccount.name, address }),
   });
   if (redeemed.outcome !== "done") throw REFUSALS[redeemed.outcome].fault();
+  // It may have ended a debt that calls wait for.
+  await ctx.coord.publish("users", String(order.userId));
   return redeemed;
 }
 
@@ -58,11 +61,15 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
     const { actor, body, idempotencyKey } = call;
     const target = subject(actor, await findUserById(ctx.db, body.user_id));
     const { quota, remark } = body;
-    await audit(ctx, ctx.db, call, { action: "user.topup", target: target.id, detail: { quota, remark } });
+    const delta = BigInt(quota);
+    const raise = await raiseOf(ctx, { action: "user.topup", target: target.id, delta });
+    const detail = { ...raise, quota, remark };
+    await audit(ctx, ctx.db, call, { action: "user.topup", target: target.id, detail });
+    tellRaise(ctx, call, { ...raise, name: target.username });
     const adjusted = await ctx.ledger.adjust({
       userId: target.id,
       kind: "topup",
-      quota: { delta: BigInt(quota) },
+      quota: { delta },
       actorId: actor.id,
       reason: remark || "管理员充值",
       ...(idempotencyKey === undefined ? {} : { operationId: `topup-${idempotencyKey}` }),
@@ -72,8 +79,10 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
         display: quotaDisplay(ctx.options),
       },
     });
-    await noteRefused(ctx, call, target.id, { what: "topup", outcome: adjusted.outcome });
+    await noteRefused(ctx, call, { of: "user", id: target.id }, { what: "topup", outcome: adjusted.outcome });
     refuseUnbooked(adjusted);
+    // It may have ended a debt that calls wait for.
+    await ctx.coord.publish("users", String(target.id));
     return null;
   },
 
@@ -91,6 +100,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
       kind: "withdraw",
       micro: { delta: -(microOf(amount) ?? 0n) },
       keepMicro: await commissionHeld(ctx, target.id),
+      leastMicro: leastWithdrawal(ctx.options),
       actorId: actor.id,
       reason: remark || "提现",
       operationId: idempotencyKey && `withdraw-${idempotencyKey}`,
@@ -100,8 +110,13 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
         display: quotaDisplay(ctx.options),
       },
     });
-    await noteRefused(ctx, call, target.id, { what: "withdrawal", outcome: changed.outcome });
-    if (changed.outcome === "below_least") throw faults.refused("提现金额不能少于 100 元");
+    await noteRefused(
+      ctx,
+      call,
+      { of: "user", id: target.id },
+      { what: "withdrawal", outcome: changed.outcome },
+    );
+    if (changed.outcome === "below_least") throw faults.refused(leastText(ctx.options));
     if (changed.outcome === "below_zero") throw faults.refused("返现余额不足");
     if (changed.outcome === "held") throw faults.refused("可提现的返现不足：一部分仍在冻结期");
     refuseUnbooked(changed);

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { listPasskeys } from "#server/store/passkeys.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { halfwayIn, newcomer, signedIn } from "#test/worlds/people.ts";
 import { createSoftPasskey, type SoftPasskey, type Twist } from "#test/worlds/soft-passkey.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
@@ -13,19 +13,13 @@ const SITE = "https://gate.example:8443";
 describe.each(databases)("passkeys on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     await app.ctx.options.set("ServerAddress", SITE);
     await app.ctx.options.set("MfaRequiredFor", "none");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
   beforeEach(() => clock.advance(86_400_000));
 
   async function enrol(home: Visitor, passkey: SoftPasskey, twist?: Twist) {

@@ -8,11 +8,23 @@ import type {
   Refund,
 } from "#contract/payment-admin.ts";
 import { type PaymentProviderName, paymentProvider } from "#contract/payment-provider.ts";
+import { UserStatus } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { say } from "#server/locale/sentences.ts";
+import { clockFaults } from "#server/payments/clock-watch.ts";
 import { changeOrder } from "#server/payments/evidence.ts";
-import { columnsOf, openInstance, secretsSet, settingsOf } from "#server/payments/instances.ts";
+import { columnsOf, lackOf, openInstance, secretsSet, settingsOf } from "#server/payments/instances.ts";
+import {
+  askSecond,
+  creditVoucher,
+  judgeVoucher,
+  needsSecond,
+  waitingVoucher,
+} from "#server/payments/manual.ts";
 import { askOrder } from "#server/payments/orders.ts";
+import { creditOrphan, isOrphan } from "#server/payments/orphans.ts";
+import { probeInstance } from "#server/payments/probe.ts";
 import { endRefund, refundOrder } from "#server/payments/refunds.ts";
 import { randomHex } from "#server/secrets.ts";
 import { findRefund, listRefunds } from "#server/store/order-refunds.ts";
@@ -36,15 +48,24 @@ import {
   listInstances,
   updateInstance,
 } from "#server/store/payment-instances.ts";
-import { audit } from "./audit-log.ts";
+import { teamsOfWallet } from "#server/store/teams.ts";
+import { findUserById } from "#server/store/users.ts";
+import { type Act, type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
 import { isWaiting, type Labels, labelsOf, presentOrder } from "./payment.ts";
 import { renewalOfOrder } from "./plan-renewals.ts";
+import { subject } from "./user-admin.ts";
 
 export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["paymentAdmin"] = {
-  instances: async (ctx) => (await listInstances(ctx.db)).map((row) => presentInstance(ctx, row)),
+  async instances(ctx, { language }) {
+    const faultOf = await clockFaults(ctx.db);
+    return (await listInstances(ctx.db)).map((row) => ({
+      ...presentInstance(ctx, row),
+      clock_fault: say(faultOf(row.id), language),
+    }));
+  },
 
   async createInstance(ctx, call) {
     const { body } = call;
@@ -78,6 +99,9 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const provider = before.provider as PaymentProviderName;
     checkDraft(ctx, body, { provider, currency: before.currency });
     const columns = columnsOf(ctx, body, { provider, before });
+    // It would be off, and refuse what providers tell of orders that are open.
+    const lack = openInstance(ctx, before) && lackOf(ctx, { ...before, ...columns });
+    if (lack !== undefined) throw faults.refused(`${lack}。要停用该渠道，请关闭“启用”`);
     await ctx.db.transaction().execute(async (tx) => {
       await updateInstance(tx, before.id, columns);
       const { name, is_enabled, methods, fee_bp, cost_bp, rate } = body;
@@ -89,6 +113,12 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
       await audit(ctx, tx, call, { ...act, before: presentInstance(ctx, before) });
     });
     return presentInstance(ctx, await getInstance(ctx, before.id));
+  },
+
+  async probeInstance(ctx, call) {
+    const row = await getInstance(ctx, call.params.id);
+    await audit(ctx, ctx.db, call, { action: "payment.instance.probe", target: row.id });
+    return probeInstance(ctx, row);
   },
 
   async list(ctx, { query }) {
@@ -126,6 +156,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
   async settleEvent(ctx, call) {
     const event = await findEvent(ctx.db, call.params.id);
     if (!event) throw faults.notFound("找不到该通知");
+    if (waitingVoucher(event)) throw faults.refused("补单须由另一位超级管理员批准或拒绝");
     await ctx.db.transaction().execute(async (tx) => {
       await settleEvents(tx, { id: event.id });
       const detail = { order_no: event.order_no, verdict: event.verdict, reason: call.body.reason };
@@ -134,12 +165,27 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     return null;
   },
 
+  async creditEvent(ctx, call) {
+    const { actor, body, params } = call;
+    const event = await findEvent(ctx.db, params.id);
+    if (!event) throw faults.notFound("找不到该通知");
+    const { user_id: userId, reason } = body;
+    const user = subject(actor, await findUserById(ctx.db, userId));
+    if (user.status === UserStatus.deleted) throw faults.notFound("找不到该用户");
+    const detail = { order_no: event.order_no, facts: event.facts, user_id: userId, reason };
+    await audit(ctx, ctx.db, call, { action: "payment.event.credit", target: event.id, detail });
+    const order = await creditOrphan(ctx, event, { userId, actorId: actor.id, reason });
+    // The poll and the daily list may have told of it too.
+    await settleEvents(ctx.db, event.order_no === "" ? { id: event.id } : { orderNo: event.order_no });
+    return present(ctx, order.order_no);
+  },
+
   async ask(ctx, call) {
     const order = await getOrder(ctx, call.params.no);
-    await audit(ctx, ctx.db, call, { action: "payment.ask", target: order.order_no });
+    await auditOrder(ctx, call, order, { action: "payment.ask" });
     const asked = isWaiting(order) ? await askOrder(ctx, order, { kind: "admin" }) : "paid";
     if (asked === "throttled") throw faults.refused("刚刚查询过，请 5 秒后再试");
-    if (asked === "unclear" || asked === "off")
+    if (asked === "unclear" || asked === "odd" || asked === "off")
       throw faults.refused("支付平台没有给出明确的结果，请稍后再试");
     return present(ctx, order.order_no);
   },
@@ -150,10 +196,9 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const { as, reason } = body;
     const detail = { as, reason, review: order.review };
     if (order.review === "") throw faults.refused("该订单没有待处理的事项");
-    await audit(ctx, ctx.db, call, { action: "payment.decide", target: order.order_no, detail });
+    await auditOrder(ctx, call, order, { action: "payment.decide", detail });
     if (as === "settled") {
-      if (order.status === "paid" && order.refunded_minor < order.paid_minor)
-        throw faults.refused("这笔付款尚未入账也未退款，请先入账或退款");
+      await checkSettled(ctx, order);
       await clearReview(ctx.db, order.order_no);
     } else {
       const act = { verb: "decide", as, actorId: actor.id, reason } as const;
@@ -170,21 +215,30 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
   },
 
   async manual(ctx, call) {
-    const { actor, body } = call;
-    const order = await getOrder(ctx, call.params.no);
-    const { trade_no: tradeNo, amount, reason } = body;
-    const detail = { trade_no: tradeNo, amount, reason, user_id: order.user_id };
-    await audit(ctx, ctx.db, call, { action: "payment.manual", target: order.order_no, detail });
-    const proof = { tradeNo, amountMinor: minorOf(amount) ?? 0, currency: order.currency, paidSec: 0 };
-    const act = { verb: "manual", proof, actorId: actor.id, reason } as const;
-    const origin = { kind: "admin", key: `${order.order_no}/manual/${tradeNo}`, body: "" } as const;
-    const { outcome } = await changeOrder(ctx, order, {
-      act,
-      origin,
-      facts: { ...detail, actor_id: actor.id },
-    });
-    if (outcome === "trade_used") throw faults.refused("该平台交易号已用于另一个订单");
-    if (outcome !== "credited") throw faults.refused("该订单不能补单");
+    const { actor, body, params } = call;
+    const order = await getOrder(ctx, params.no);
+    const voucher = { ...body, user_id: order.user_id, actor_id: actor.id };
+    const { id, name, rate } = presentInstance(ctx, await getInstance(ctx, order.instance_id));
+    const needs_second = await needsSecond(ctx, { amount: body.amount, rate });
+    const detail = { ...body, user_id: order.user_id, needs_second };
+    await auditOrder(ctx, call, order, { action: "payment.manual", detail });
+    if (needs_second) await askSecond(ctx, order, { voucher, instance: { id, name } });
+    else await creditVoucher(ctx, order, { voucher });
+    return present(ctx, order.order_no);
+  },
+
+  async judgeManual(ctx, call) {
+    const { actor, body, params } = call;
+    const event = await findEvent(ctx.db, params.id);
+    const voucher = event && waitingVoucher(event);
+    if (!voucher) throw faults.notFound("没有等待批准的补单");
+    if (voucher.actor_id === actor.id)
+      throw faults.denied("须由另一位超级管理员批准或拒绝", `order ${event.order_no}`);
+    const order = await getOrder(ctx, event.order_no);
+    const { is_approved: isApproved, reason } = body;
+    const detail = { is_approved: isApproved, reason, voucher };
+    await auditOrder(ctx, call, order, { action: "payment.manual.judge", detail });
+    await judgeVoucher(ctx, { event, voucher, order }, { isApproved, actorId: actor.id, reason });
     return present(ctx, order.order_no);
   },
 
@@ -192,11 +246,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const { actor, body } = call;
     const order = await getOrder(ctx, call.params.no);
     const { amount, reason } = body;
-    await audit(ctx, ctx.db, call, {
-      action: "payment.refund",
-      target: order.order_no,
-      detail: { amount, reason },
-    });
+    await auditOrder(ctx, call, order, { action: "payment.refund", detail: { amount, reason } });
     const amountMinor = amount === null ? null : (minorOf(amount) ?? 0);
     await refundOrder(ctx, order, { amountMinor, actorId: actor.id, reason });
     return { order: await present(ctx, order.order_no), refunds: await refundsOf(ctx, order.order_no) };
@@ -210,11 +260,34 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
       throw faults.refused("只有结果不明的退款需要登记");
     const { refund_no: refundNo, is_done: isDone, reason } = body;
     const detail = { refund_no: refundNo, is_done: isDone, reason };
-    await audit(ctx, ctx.db, call, { action: "payment.refund.settle", target: order.order_no, detail });
+    await auditOrder(ctx, call, order, { action: "payment.refund.settle", detail });
     await endRefund(ctx, order, { refundNo, isDone, providerId: "" });
     return { order: await present(ctx, order.order_no), refunds: await refundsOf(ctx, order.order_no) };
   },
 };
+
+/** A payment that was never credited is dealt with when all of its money is back. Throws: AppError. */
+async function checkSettled({ db }: Context, order: OrderRow): Promise<void> {
+  if (order.status !== "paid") return;
+  if (order.refunded_minor + order.disputed_minor < order.paid_minor)
+    throw faults.refused("这笔付款尚未入账也未退款，请先入账或退款");
+  const isUnderWay = (await listRefunds(db, order.order_no)).some(({ state }) => UNDER_WAY.includes(state));
+  if (isUnderWay) throw faults.refused("这笔付款的退款还没有结果，请等到退款完成");
+}
+
+/** States of refunds that may fail yet. */
+const UNDER_WAY = ["held", "asked", "unknown"];
+
+/** Logs an act on an order; one that is for a team's wallet stands in the team's own list too. */
+async function auditOrder(
+  ctx: Context,
+  call: ActCall,
+  order: OrderRow,
+  act: Pick<Act, "action" | "detail">,
+): Promise<void> {
+  const teams = await teamsOfWallet(ctx.db, order.user_id);
+  await audit(ctx, ctx.db, call, { ...act, target: order.order_no, teams });
+}
 
 function isSecret(provider: PaymentProviderName, key: string): boolean {
   return paymentProvider(provider).fields.some((field) => field.key === key && field.isSecret);
@@ -250,6 +323,7 @@ async function getOrder({ db }: Context, orderNo: string): Promise<OrderRow> {
 
 function presentInstance(ctx: Context, row: InstanceRow): InstanceView {
   const { methods, fee_bp, cost_bp = 0, rate, fields } = settingsOf(row);
+  const site = ctx.options.get("ServerAddress");
   return {
     id: row.id,
     // The column holds names of providers only.
@@ -266,8 +340,11 @@ function presentInstance(ctx: Context, row: InstanceRow): InstanceView {
     rate,
     fields: { ...fields },
     secrets_set: secretsSet(row),
-    notify_url: `${ctx.options.get("ServerAddress")}/api/payment/notify/${row.slug}`,
+    notify_url: site === "" ? "" : `${site}/api/payment/notify/${row.slug}`,
     unclear: row.unclear,
+    refused_notices: row.refused_notices,
+    refused_at: row.refused_at,
+    clock_fault: "",
   };
 }
 
@@ -289,7 +366,12 @@ async function present(ctx: Context, orderNo: string): Promise<AdminOrder> {
 
 function presentEvent(row: EventRow) {
   const { id, instance_id, order_no, kind, verdict, facts, created_at } = row;
-  return { id, instance_id, order_no, kind, verdict, is_open: row.is_open === 1, facts, created_at };
+  const is_open = row.is_open === 1;
+  const asked_by = waitingVoucher(row)?.actor_id ?? 0;
+  return {
+    ...{ id, instance_id, order_no, kind, verdict, is_open, is_orphan: isOrphan(row), asked_by },
+    ...{ facts, created_at },
+  };
 }
 
 async function refundsOf({ db }: Context, orderNo: string): Promise<Refund[]> {

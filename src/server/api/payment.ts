@@ -8,13 +8,13 @@ import { faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
 import { saleOf } from "#server/money/order-books.ts";
 import { openInstance } from "#server/payments/instances.ts";
-import { askOrder, createOrder, endOrder, quotaGoods, refOf } from "#server/payments/orders.ts";
+import { askForPage, createOrder, endOrder, quotaGoods, refOf } from "#server/payments/orders.ts";
 import { countOrders, findOrder, listOrders, type OrderRow } from "#server/store/orders.ts";
 import { listInstances } from "#server/store/payment-instances.ts";
 import { findMembership } from "#server/store/teams.ts";
 import { debtOf } from "#server/store/users.ts";
 import type { Handlers } from "./call.ts";
-import { enterTeam } from "./token-reach.ts";
+import { accountOf } from "./token-reach.ts";
 
 export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
   async shop(ctx, { actor }) {
@@ -40,7 +40,7 @@ export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
 
   async order(ctx, { actor, params }) {
     const { order, team_id } = await reachOrder(ctx, actor, params.no);
-    if (isWaiting(order)) await askOrder(ctx, order, { kind: "poll" });
+    if (isWaiting(order) && actor.viewer === undefined) await askForPage(ctx, order);
     const { order: asked } = await reachOrder(ctx, actor, params.no);
     return { ...presentOrder(asked, await labelsOf(ctx)), team_id };
   },
@@ -79,10 +79,8 @@ export function isWaiting({ status }: Pick<OrderRow, "status">): boolean {
 }
 
 /** The account that gets what is bought: one's own, or the wallet of a team that one may pay into. */
-async function payeeOf(ctx: Context, actor: Actor, teamId: number): Promise<{ userId: number }> {
-  if (teamId === 0) return { userId: actor.id };
-  const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "deposit" });
-  return { userId: team.wallet_id };
+function payeeOf(ctx: Context, actor: Actor, team: number) {
+  return accountOf(ctx, actor, { team, right: "deposit" });
 }
 
 /** An order of one's own, or of a team that one may pay for. Another's is as unknown as none. */

@@ -1,9 +1,10 @@
 // Handlers: payouts of commission. Only the ledger takes from a balance, once for each payout; the row says how far it is (requirements Y54).
 import type { Payout, PayoutDesk, PayoutDraft, PayoutState, payoutApi } from "#contract/payout.ts";
-import { microOf, partnerRates, yuanText } from "#contract/yuan.ts";
+import { microOf, yuanText } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { commissionHeld } from "#server/money/commission-hold.ts";
+import { leastWithdrawal } from "#server/money/commission-terms.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import { LogType } from "#server/money/states.ts";
 import { isTaken } from "#server/store/fault.ts";
@@ -22,8 +23,9 @@ import {
 import { commissionDebtOf, findUserById, getUser } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { masked } from "./masked.ts";
 import { subject } from "./user-admin.ts";
-import { noteRefused, refuseUnbooked } from "./user-amounts.ts";
+import { leastText, noteRefused, refuseUnbooked } from "./user-amounts.ts";
 
 const SEAL = "payouts.account";
 /** As many of a user's stand on the page. */
@@ -82,7 +84,7 @@ export const payout: Handlers<{ payout: typeof payoutApi }>["payout"] = {
     const outcome = await withdraw(ctx, call, { row, note: body.note });
     if (outcome !== "done" && outcome !== "repeated") {
       await movePayout(ctx.db, { id: row.id, from: ["paying"] }, { state: "requested", actor_id: 0 });
-      await noteRefused(ctx, call, target.id, { what: "withdrawal", outcome });
+      await noteRefused(ctx, call, { of: "user", id: target.id }, { what: "withdrawal", outcome });
       if (outcome === "held") throw faults.refused("可提现金额不足：一部分返现仍在冻结期，或已被退款收回");
       refuseUnbooked({ outcome });
     }
@@ -148,6 +150,7 @@ async function withdraw(
     kind: "withdraw",
     micro: { delta: -BigInt(row.micro) },
     keepMicro: await commissionHeld(ctx, row.user_id),
+    leastMicro: leastWithdrawal(ctx.options),
     actorId: actor.id,
     reason: note,
     operationId: keyOf(row),
@@ -161,7 +164,7 @@ async function withdraw(
 }
 
 async function amountFault(ctx: Context, userId: number, micro: number): Promise<string | undefined> {
-  if (micro < partnerRates.leastWithdrawalMicro) return "提现金额不能少于 100 元";
+  if (micro < leastWithdrawal(ctx.options)) return leastText(ctx.options);
   const { invite_commission_micro } = await getUser(ctx.db, userId);
   const held = Number(await commissionHeld(ctx, userId));
   const owed = await commissionDebtOf(ctx.db, userId);
@@ -190,13 +193,6 @@ function rowOf({ secrets, clock }: Context, { way, account, name }: PayoutDraft)
 function accountOf({ secrets }: Context, row: NamedPayout): Pick<Payout, "account" | "name"> {
   if (row.account_sealed === "") return { account: "", name: "" };
   return { account: secrets.open(row.account_sealed, SEAL), name: secrets.open(row.name_sealed, SEAL) };
-}
-
-/** Enough to know it by. */
-function masked(text: string): string {
-  const letters = [...text];
-  if (letters.length <= 4) return `${letters[0] ?? ""}${letters.length > 1 ? "**" : ""}`;
-  return `${letters.slice(0, 3).join("")}****${letters.slice(-2).join("")}`;
 }
 
 function present(ctx: Context, row: NamedPayout): Payout {
@@ -229,7 +225,7 @@ async function deskOf(ctx: Context, userId: number): Promise<PayoutDesk> {
     held: yuanText(held),
     owed: yuanText(owed),
     available: yuanText(Math.max(0, balance - held - owed - open)),
-    least: yuanText(partnerRates.leastWithdrawalMicro),
+    least: yuanText(leastWithdrawal(ctx.options)),
     hold_days: ctx.options.get("CommissionHoldDays"),
     rows: rows.map((row) => present(ctx, row)),
   };

@@ -18,8 +18,13 @@ import { termsOf } from "#server/money/plan-row-codec.ts";
 import { createOrder } from "#server/payments/orders.ts";
 import { choosePlan, downgradesOf } from "#server/payments/plan-changes.ts";
 import { planGoods } from "#server/payments/plans.ts";
-import { decideRenewal } from "#server/payments/renewal-looks.ts";
-import { countRenewing, findRenewal, listRunningRenewals } from "#server/store/plan-renewals.ts";
+import { cardPageOf, decideRenewal } from "#server/payments/renewal-looks.ts";
+import {
+  countRenewing,
+  findRenewal,
+  listRunningRenewals,
+  type RenewalRow,
+} from "#server/store/plan-renewals.ts";
 import {
   countSubscribers,
   findPlan,
@@ -50,12 +55,13 @@ export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
   },
 
   async renew(ctx, { actor, params, body, address }) {
-    await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
-    const renewal = await findRenewal(ctx.db, params.id);
-    if (renewal?.user_id !== actor.id) throw faults.notFound("找不到该自动续费");
-    if (renewal.ended_at > 0) throw faults.refused("该自动续费已经结束，可重新购买套餐");
+    const renewal = await runningRenewal(ctx, { actor, params, address });
     await decideRenewal(ctx, { id: renewal.id, renews: body.renews });
     return presentShop(ctx, actor.id);
+  },
+
+  async card(ctx, call) {
+    return { url: await cardPageOf(ctx, await runningRenewal(ctx, call)) };
   },
 
   async change(ctx, { actor, params, body, address }) {
@@ -115,6 +121,26 @@ export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
     return presentOne(ctx, before.id);
   },
 };
+
+/** A user's own renewal that has not ended. Throws: AppError; also when the user asks too often. */
+async function runningRenewal(
+  ctx: Context,
+  {
+    actor,
+    params,
+    address,
+  }: {
+    readonly actor: { readonly id: number };
+    readonly params: { readonly id: number };
+    readonly address: string;
+  },
+): Promise<RenewalRow> {
+  await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
+  const renewal = await findRenewal(ctx.db, params.id);
+  if (renewal?.user_id !== actor.id) throw faults.notFound("找不到该自动续费");
+  if (renewal.ended_at > 0) throw faults.refused("该自动续费已经结束，可重新购买套餐");
+  return renewal;
+}
 
 function columnsOf({ about, sort, is_enabled, purchase_limit }: PlanDraft) {
   return { about, sort, enabled: is_enabled ? 1 : 0, purchase_limit };

@@ -1,10 +1,10 @@
 // The price tables as versions: what they hold for a model, and one transaction that changes them, stores the version and its audit
 // entry (requirements X03, X04). It judges no price.
-import type { ModelPrice, PricePublication, PriceVersion } from "#contract/price-list.ts";
-import { builtInRatios, completionRatioRule } from "#contract/prices.ts";
+import type { PriceVersion } from "#contract/price-list.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
+import { builtInRatios } from "#contract/prices.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { sixDecimals } from "#server/money/prices/draft.ts";
 import { exactText, parseRational } from "#server/money/rational.ts";
 import { OptionError } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
@@ -29,20 +29,30 @@ export const PRICE_TABLES = {
 } as const;
 export type PriceColumn = keyof typeof PRICE_TABLES;
 
+/** What is told of a model beside its ratios → its option. */
+export const TEXT_TABLES = { last_day: "ModelLastDays", unit: "ModelUnits" } as const;
+type TextColumn = keyof typeof TEXT_TABLES;
+// The keys of TEXT_TABLES are exactly its columns.
+export const TEXT_COLUMNS = Object.keys(TEXT_TABLES) as TextColumn[];
+
 // The keys of PRICE_TABLES are exactly its columns.
 export const PRICE_COLUMNS = Object.keys(PRICE_TABLES) as PriceColumn[];
 
 /** What the tables hold for a name; null = no row. */
-export type PriceRow = Readonly<Record<PriceColumn, string | null>>;
+export type PriceRow = Readonly<Record<PriceColumn | TextColumn, string | null>>;
 /** By name; columns that are absent stay as they are, "" and null take a row out. */
 export type PriceChanges = Readonly<
   Record<string, { readonly before: Partial<PriceRow>; readonly after: Partial<PriceRow> }>
 >;
-export type PriceTables = Readonly<Record<PriceColumn, Readonly<Record<string, number>>>>;
+export type PriceTables = Readonly<Record<PriceColumn, Readonly<Record<string, number>>>> & {
+  readonly last_day: Readonly<Record<string, string>>;
+  readonly unit: Readonly<Record<string, PriceUnit>>;
+};
 
 /** What the operator set, without the built-in rows. */
 export function ownTables({ options }: Pick<Context, "options">): PriceTables {
-  return eachColumn((column) => options.get(PRICE_TABLES[column]));
+  const ratios = eachColumn((column) => options.get(PRICE_TABLES[column]));
+  return { ...ratios, last_day: options.get("ModelLastDays"), unit: options.get("ModelUnits") };
 }
 
 function eachColumn<T>(make: (column: PriceColumn) => T): Record<PriceColumn, T> {
@@ -52,28 +62,21 @@ function eachColumn<T>(make: (column: PriceColumn) => T): Record<PriceColumn, T>
 
 /** With the built-in rows beneath the operator's. */
 export function shownTables(own: PriceTables): PriceTables {
-  return eachColumn((column) => ({ ...builtInRatios[PRICE_TABLES[column]], ...own[column] }));
+  const ratios = eachColumn((column) => ({ ...builtInRatios[PRICE_TABLES[column]], ...own[column] }));
+  return { ...ratios, last_day: own.last_day, unit: own.unit };
 }
 
 /** One name in all tables, as exact decimals. */
 export function priceRowOf(tables: PriceTables, name: string): PriceRow {
-  return eachColumn((column) => {
+  const ratios = eachColumn((column) => {
     const ratio = Object.hasOwn(tables[column], name) ? tables[column][name] : undefined;
     return ratio === undefined ? null : exactText(parseRational(ratio));
   });
+  return { ...ratios, last_day: textIn(tables.last_day, name), unit: textIn(tables.unit, name) };
 }
 
-/** What a model costs now as drafts print it, six decimals at most; where no table has its output, the rule for its name. */
-export function listPriceOf(tables: PriceTables, model: string): ModelPrice | undefined {
-  const { model_ratio, completion_ratio, cache_ratio, cache_write_ratio } = priceRowOf(tables, model);
-  if (model_ratio === null) return undefined;
-  const text = (ratio: string | null) => (ratio === null ? "" : sixDecimals(parseRational(ratio)));
-  return {
-    model_ratio: text(model_ratio),
-    completion_ratio: text(completion_ratio ?? completionRatioRule(model)),
-    cache_ratio: text(cache_ratio),
-    cache_write_ratio: text(cache_write_ratio),
-  };
+function textIn(table: Readonly<Record<string, string>>, name: string): string | null {
+  return Object.hasOwn(table, name) ? (table[name] ?? null) : null;
 }
 
 /** What stands where a version wrote nothing; "" = the rule for the name. */
@@ -83,7 +86,7 @@ function builtInText(column: PriceColumn, model: string): string {
   return ratio === undefined ? "" : exactText(parseRational(ratio));
 }
 
-/** Whether the tables still hold what a version wrote for a name. */
+/** Whether the tables still hold the prices that a version wrote for a name. */
 export function isAsWritten(now: PriceRow, name: string, after: Partial<PriceRow>): boolean {
   return PRICE_COLUMNS.filter((column) => Object.hasOwn(after, column)).every((column) => {
     const stands = now[column] ?? "";
@@ -97,7 +100,26 @@ export function columnsOf(row: PriceRow, named: Partial<PriceRow>): Partial<Pric
   return Object.fromEntries(Object.entries(row).filter(([column]) => Object.hasOwn(named, column)));
 }
 
-export interface NewPriceVersion extends Pick<PricePublication, "base" | "source" | "reason" | "listed"> {
+/**
+ * The newest version, undefined = there is none. The tables are read anew after it: what is judged and written over it is then never older
+ * than it, whichever process published it.
+ */
+export async function newestVersion({
+  db,
+  options,
+}: Pick<Context, "db" | "options">): Promise<PriceVersionRow | undefined> {
+  const newest = await findNewestPriceVersion(db);
+  await options.reload();
+  return newest;
+}
+
+export interface NewPriceVersion {
+  /** The version it is written over. */
+  readonly base: number;
+  readonly source: string;
+  readonly reason: string;
+  /** How many models the list named. */
+  readonly listed: number;
   readonly changes: PriceChanges;
   readonly undoes: number;
   /** Names whose rows are stored also where they equal the built-in ones (see Options.write). */
@@ -127,15 +149,24 @@ export async function writePrices(ctx: Context, call: ActCall, made: NewPriceVer
   const touched = PRICE_COLUMNS.filter((column) =>
     Object.values(changes).some(({ after }) => Object.hasOwn(after, column)),
   );
+  const texts = TEXT_COLUMNS.filter((column) =>
+    Object.values(changes).some(({ after }) => Object.hasOwn(after, column)),
+  );
   try {
     await ctx.db.transaction().execute(async (tx) => {
       const newest = await findNewestPriceVersion(tx);
       if ((newest?.id ?? 0) !== base) throw new Superseded();
       await insertPriceVersion(tx, row);
       for (const column of touched) {
-        const text = JSON.stringify(changed(own[column], changes, column));
+        const text = JSON.stringify(changedTable(own[column], { changes, column, cellOf: Number }));
         await ctx.options.write(tx, PRICE_TABLES[column], text, kept);
       }
+      for (const column of texts)
+        await ctx.options.write(
+          tx,
+          TEXT_TABLES[column],
+          JSON.stringify(changedTable(own[column], { changes, column, cellOf: String })),
+        );
       const { id, source, models, reason } = row;
       const action = row.undoes === 0 ? "price.publish" : "price.undo";
       await beside?.(tx);
@@ -148,8 +179,11 @@ export async function writePrices(ctx: Context, call: ActCall, made: NewPriceVer
     throw error instanceof OptionError ? faults.invalid(error.message) : error;
   }
   await ctx.options.announce();
-  for (const column of touched)
-    ctx.events.optionChanged({ option: PRICE_TABLES[column], actorId: call.actor.id });
+  const written = [
+    ...touched.map((column) => PRICE_TABLES[column]),
+    ...texts.map((column) => TEXT_TABLES[column]),
+  ];
+  for (const option of written) ctx.events.optionChanged({ option, actorId: call.actor.id });
   return presentVersion(row, row.id);
 }
 
@@ -157,18 +191,23 @@ class Superseded extends Error {
   override readonly name = "Superseded";
 }
 
+interface TableChange<Cell> {
+  readonly changes: PriceChanges;
+  readonly column: PriceColumn | TextColumn;
+  readonly cellOf: (text: string) => Cell;
+}
+
 /** A table with the changed rows; "" and null leave a model to the rule for its name. */
-function changed(
-  table: Readonly<Record<string, number>>,
-  changes: PriceChanges,
-  column: PriceColumn,
-): Record<string, number> {
+function changedTable<Cell>(
+  table: Readonly<Record<string, Cell>>,
+  { changes, column, cellOf }: TableChange<Cell>,
+): Record<string, Cell> {
   const next = new Map(Object.entries(table));
   for (const [model, { after }] of Object.entries(changes)) {
     if (!Object.hasOwn(after, column)) continue;
     const text = after[column] ?? "";
     if (text === "") next.delete(model);
-    else next.set(model, Number(text));
+    else next.set(model, cellOf(text));
   }
   return Object.fromEntries(next);
 }

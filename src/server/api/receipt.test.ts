@@ -12,9 +12,11 @@ import {
   type FakeUpstream,
   json,
   sse,
+  usageChunk,
 } from "#test/emulators/fake-upstream.ts";
+import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 import { moveToken, seedMember, seedTeam } from "#test/worlds/teams.ts";
 
@@ -23,7 +25,6 @@ const QUESTION = { model: "gpt-4", messages: [{ role: "user", content: "hello wo
 
 describe.each(databases)("receipts on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let upstream: FakeUpstream;
   let server: Server;
   let url = "";
@@ -32,9 +33,7 @@ describe.each(databases)("receipts on $name", (database) => {
   let key = "";
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     const { ctx } = app;
     upstream = await createFakeUpstream();
     server = createServer({ ServerResponse: EarlyAnswer }, createRelay(ctx));
@@ -61,7 +60,6 @@ describe.each(databases)("receipts on $name", (database) => {
     server.close();
     await upstream.close();
     await app.close();
-    await drop();
   });
   beforeEach(() => {
     upstream.journal.length = 0;
@@ -115,6 +113,85 @@ describe.each(databases)("receipts on $name", (database) => {
     expect(seen.quota).toBe(-entry.amount);
     const [, computed = ""] = /= (\d+)$/.exec(seen.formula) ?? [];
     expect(Number(computed)).toBe(seen.quota);
+  });
+
+  test("kinds of tokens that a call had beside plain ones", async () => {
+    upstream.script(json(chatReply("hi", USAGE)));
+    expect(await ended(idOf(await ask(QUESTION)))).toMatchObject({ token_kinds: [] });
+    const usage = {
+      ...{ prompt_tokens: 9, completion_tokens: 8, total_tokens: 17 },
+      prompt_tokens_details: { cached_tokens: 2, audio_tokens: 3, image_tokens: 1, cache_write_tokens: 2 },
+      completion_tokens_details: { reasoning_tokens: 5, audio_tokens: 2 },
+    };
+    upstream.script(json(chatReply("hi there, this is long enough to be believed", usage)));
+    const seen = await ended(idOf(await ask(QUESTION)));
+    expect(seen).toMatchObject({ prompt_tokens: 9, cached_tokens: 2, completion_tokens: 8 });
+    expect(seen.token_kinds).toEqual([
+      { kind: "cache_write", tokens: 2 },
+      { kind: "audio_input", tokens: 3 },
+      { kind: "image_input", tokens: 1 },
+      { kind: "reasoning", tokens: 5 },
+      { kind: "audio_output", tokens: 2 },
+    ]);
+  });
+
+  test("the version of the prices that a call was reserved by, also where two came in one second", async () => {
+    const { ctx } = app;
+    upstream.script(json(chatReply("hi", USAGE)));
+    const before = idOf(await ask(QUESTION));
+    expect(await ended(before)).toMatchObject({ price_version: 0 });
+    const published = ctx.clock.seconds() - 5;
+    const first = await seedPriceVersion(ctx, published);
+    const { promise: isPublished, resolve: publish } = Promise.withResolvers<void>();
+    upstream.script(async (res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(chunk({ content: "hi" }));
+      await isPublished;
+      res.end(`${usageChunk(USAGE)}${DONE}`);
+    });
+    const running = await ask({ ...QUESTION, stream: true });
+    expect((await receipt(idOf(running))).data).toMatchObject({ reason: "open", price_version: first });
+    const second = await seedPriceVersion(ctx, published);
+    publish();
+    await running.text();
+    expect(await ended(idOf(running))).toMatchObject({ price_version: first });
+    upstream.script(json(chatReply("hi", USAGE)));
+    const after = idOf(await ask(QUESTION));
+    expect(await ended(after)).toMatchObject({ price_version: second });
+
+    // What older programs booked has none, and stays what it was: by the second in which it began.
+    const note = (change: { content?: string }) =>
+      ctx.db
+        .updateTable("logs")
+        .set({ ...change, price_version: -1 })
+        .where("request_id", "=", idOf(running))
+        .execute();
+    await note({});
+    expect((await receipt(idOf(running))).data).toMatchObject({ price_version: second });
+    // Of a call whose process died nothing was noted: it is told of a version only where there was no other all the time.
+    await note({ content: "服务中断，按已收到的内容结算" });
+    expect((await receipt(idOf(running))).data).toMatchObject({ reason: "interrupted", price_version: 0 });
+    await ctx.db.updateTable("price_versions").set({ created_at: 1 }).execute();
+    expect((await receipt(idOf(running))).data).toMatchObject({ price_version: second });
+    // One that runs is told of no version where two may be meant.
+    const requestId = "open-for-versions";
+    await ctx.ledger.reserve({ requestId, userId: alice.id, tokenId: 0, amount: 1n, modelName: "gpt-4" });
+    const { created_at } = (await receipt(requestId)).data;
+    const openAt = async (published: number) => {
+      await ctx.db
+        .updateTable("price_versions")
+        .set({ created_at: published })
+        .where("id", "=", second)
+        .execute();
+      return (await receipt(requestId)).data.price_version;
+    };
+    expect(await openAt(created_at)).toBe(0);
+    expect(await openAt(created_at - 1)).toBe(0);
+    expect(await openAt(created_at - 2)).toBe(second);
+    expect(await openAt(created_at + 1)).toBe(first);
+    await ctx.ledger.release(requestId);
+    await ctx.db.deleteFrom("price_versions").execute();
+    await ctx.options.announce();
   });
 
   test("another user's request is answered as one that never was", async () => {

@@ -2,9 +2,12 @@
 import type { Language } from "#contract/language.ts";
 import { LogType } from "#contract/log.ts";
 import type { Receipt, ReceiptReason, receiptApi } from "#contract/receipt.ts";
+import { kindsOf } from "#contract/token-kinds.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
+import type { Db } from "#server/store/db.ts";
 import type { LogRow } from "#server/store/logs.ts";
+import { findPriceVersionAt } from "#server/store/price-versions.ts";
 import { findCallLog, findCharge, findReservation, tokenNameOf } from "#server/store/receipts.ts";
 import type { Handlers } from "./call.ts";
 
@@ -24,7 +27,8 @@ export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
       const quota = charge.plan_amount - charge.amount;
       const parts = { quota, plan_quota: charge.plan_amount };
       const booked = { created_at: at, ...parts, shortfall: charge.shortfall, model_name: charge.detail };
-      return { ...receiptOf(call.requestId, log, language), ...booked, token_name: name };
+      const price_version = log ? await versionOf(db, call.requestId, log) : 0;
+      return { ...receiptOf(call.requestId, log, language), ...booked, price_version, token_name: name };
     }
     const open = await findReservation(db, call);
     if (open)
@@ -34,6 +38,7 @@ export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
         model_name: open.model_name,
         token_name: await tokenNameOf(db, open.token_id),
         reason: "open" as const,
+        price_version: await onlyVersion(db, open.created_at - READ_SEC, open.created_at),
         reserved: open.amount,
       };
     const at = secondOf(call.requestId);
@@ -46,6 +51,25 @@ export const receipt: Handlers<{ receipt: typeof receiptApi }>["receipt"] = {
     return receiptOf(call.requestId, failed, language);
   },
 };
+
+/** A process reads what another one published so much later at the most. */
+const READ_SEC = 2;
+
+/** As it was noted with the call; of those that older programs booked, what stood when they began. */
+async function versionOf(db: Db, requestId: string, log: LogRow): Promise<number> {
+  const { price_version, created_at, elapsed_time } = log;
+  if (price_version >= 0) return price_version;
+  if (reasonOf(log) !== "interrupted") return findPriceVersionAt(db, created_at - elapsed_time / 1_000);
+  // Its process died with what it had noted.
+  const at = secondOf(requestId);
+  return at === undefined ? 0 : onlyVersion(db, at - EARLY_SEC, created_at);
+}
+
+/** The version that stood all the time between two moments, seconds; 0 = there was another one, or none. */
+async function onlyVersion(db: Db, from: number, to: number): Promise<number> {
+  const [first, last] = [await findPriceVersionAt(db, from), await findPriceVersionAt(db, to)];
+  return first === last ? first : 0;
+}
 
 /** The moment that a request id begins with, seconds; undefined = it is none of ours. */
 function secondOf(requestId: string): number | undefined {
@@ -73,6 +97,8 @@ function receiptOf(requestId: string, log: LogRow | undefined, language: Languag
     prompt_tokens: log?.prompt_tokens ?? 0,
     cached_tokens: log?.cached_tokens ?? 0,
     completion_tokens: log?.completion_tokens ?? 0,
+    token_kinds: kindsOf(log?.token_kinds ?? ""),
+    price_version: 0,
     estimated: log?.estimated === 1,
     is_stream: log?.is_stream === 1,
     elapsed_time: log?.elapsed_time ?? 0,

@@ -2,26 +2,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 
 describe.each(databases)("redemption codes on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
   let alice: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     admin = await seedUser(app.ctx, "admin", { role: 10 });
     alice = await seedUser(app.ctx, "alice");
   });
   afterAll(async () => {
     expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
-    await drop();
   });
 
   const create = (body: object, more: Who = {}) =>
@@ -46,6 +42,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
       status: 1,
       name: "春节",
       quota: 500_000,
+      price_minor: -1,
       created_time: clock.seconds(),
       redeemed_time: 0,
       count: 0,
@@ -53,7 +50,14 @@ describe.each(databases)("redemption codes on $name", (database) => {
     });
     const { data: one } = await create({ name: "default" });
     expect(one).toHaveLength(1);
-    expect(await newest()).toMatchObject({ quota: 100_000, name: "default" });
+    expect(await newest()).toMatchObject({ quota: 100_000, price_minor: -1, name: "default" });
+    await create({ name: "sold", price_minor: 2_950 });
+    const { id } = await newest();
+    expect(await newest()).toMatchObject({ price_minor: 2_950 });
+    // A form without the field leaves it; another price is one of the code from now on.
+    expect((await update({ id, name: "sold", quota: 100_000 })).data).toMatchObject({ price_minor: 2_950 });
+    expect((await update({ id, price_minor: 0 })).data).toMatchObject({ price_minor: 0 });
+    expect((await create({ name: "odd", price_minor: -2 })).success).toBe(false);
   });
 
   test("the database holds no code in clear", async () => {
@@ -156,7 +160,9 @@ describe.each(databases)("redemption codes on $name", (database) => {
     });
     for (const status of [1, 2])
       expect((await toggle(id, status)).message).toBe("已使用的兑换码不能修改状态");
-    expect((await update({ id, quota: 6 })).message).toBe("已使用的兑换码不能修改额度");
+    const refusal = "已使用的兑换码不能修改额度与售价";
+    expect((await update({ id, quota: 6 })).message).toBe(refusal);
+    expect((await update({ id, price_minor: 600 })).message).toBe(refusal);
     expect((await update({ id, name: "spent", quota: 5 })).data).toMatchObject({ name: "spent", status: 3 });
     expect((await topUp(key)).message).toBe("兑换码已被使用");
   });

@@ -28,6 +28,7 @@ import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
+import { mintOf, tellMint } from "./raises.ts";
 
 /** What a code is sealed for. */
 const SEAL = "redemptions.key";
@@ -51,17 +52,20 @@ export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redempt
     if (made.length > 0) return made;
     const keys = Array.from({ length: body.count }, () => randomHex(KEY_CHARS));
     const rows = newRows(ctx, keys, { actor, draft: body, batch: idempotencyKey ?? "" });
+    const { name, quota, price_minor, count } = body;
+    const mint = await mintOf(ctx, call, { delta: BigInt(quota) * BigInt(count) });
     try {
       await ctx.db.transaction().execute(async (tx) => {
         await insertRedemptions(tx, rows);
-        const { name, quota, count } = body;
-        await audit(ctx, tx, call, { action: "redemption.create", target: name, detail: { quota, count } });
+        const detail = { ...mint, quota, price_minor, count };
+        await audit(ctx, tx, call, { action: "redemption.create", target: name, detail });
       });
     } catch (error) {
       // The same call came twice at once: the other one made the codes.
       if (idempotencyKey === undefined || !isTaken(error)) throw error;
       return openBatch(ctx, idempotencyKey);
     }
+    tellMint(ctx, call, { ...mint, name });
     return keys;
   },
 
@@ -69,15 +73,18 @@ export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redempt
     const { query, body } = call;
     const current = await getRedemption(ctx.db, body.id);
     const isToggle = query.status_only !== "";
+    const more = isToggle ? 0n : BigInt(body.quota ?? current.quota) - BigInt(current.quota);
+    const mint = await mintOf(ctx, call, { delta: more });
     await ctx.db.transaction().execute(async (tx) => {
       const detail = isToggle ? await toggle(tx, current, body.status) : await edit(tx, current, body);
       await audit(ctx, tx, call, {
         action: "redemption.update",
         target: current.id,
-        detail,
+        detail: { ...mint, ...detail },
         before: current,
       });
     });
+    tellMint(ctx, call, { ...mint, name: body.name ?? current.name });
     return present(ctx, await getRedemption(ctx.db, current.id), new Set([current.id]));
   },
 
@@ -142,6 +149,7 @@ function newRows(
     status: RedemptionStatus.unused,
     name: draft.name,
     quota: draft.quota,
+    price_minor: draft.price_minor,
     created_time: ctx.clock.seconds(),
     batch,
     batch_index: index,
@@ -155,9 +163,11 @@ async function toggle(tx: Db, { id }: RedemptionRow, status: number | undefined)
   return { status };
 }
 
-/** Changes name and quota. Throws: AppError when the quota of a used code would change. */
+/** Changes name, quota and price. Throws: AppError when the quota or price of a used code would change. */
 async function edit(tx: Db, current: RedemptionRow, body: RedemptionUpdate) {
-  const change = { name: body.name ?? current.name, quota: body.quota ?? current.quota };
-  if (!(await updateRedemption(tx, current.id, change))) throw faults.refused("已使用的兑换码不能修改额度");
+  const { name = current.name, quota = current.quota, price_minor = current.price_minor } = body;
+  const change = { name, quota, price_minor };
+  if (!(await updateRedemption(tx, current.id, change)))
+    throw faults.refused("已使用的兑换码不能修改额度与售价");
   return change;
 }

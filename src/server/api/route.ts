@@ -2,23 +2,18 @@
 
 import type { Language } from "#contract/language.ts";
 import { LogType } from "#contract/log.ts";
-import {
-  ROUTE_FORMATS,
-  type RouteDecision,
-  type RouteExplanation,
-  type RouteFormat,
-  type routeApi,
-} from "#contract/route.ts";
+import { modelList } from "#contract/model-list.ts";
+import type { RouteDecision, RouteExplanation, routeApi } from "#contract/route.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
 import { planGraceSec, readScope, type Scope } from "#server/accounts/caller-scope.ts";
-import { modelList } from "#server/accounts/model-list.ts";
 import { type KeptVerdict, readDecision } from "#server/channels/decision.ts";
-import { explainKey, explainRoute } from "#server/channels/explain.ts";
+import { type Explained, explainRoute } from "#server/channels/explain.ts";
+import { countsOf } from "#server/channels/explain-keys.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { say } from "#server/locale/sentences.ts";
-import { countKeys, listKeys } from "#server/store/channel-key-lists.ts";
+import { findStatusReasons } from "#server/store/channels.ts";
 import {
   type FailedAttempt,
   OVERTAKEN,
@@ -29,24 +24,26 @@ import { channelNames, findLog, type LogRow } from "#server/store/logs.ts";
 import { findKeyOwner } from "#server/store/tokens.ts";
 import { findUserById } from "#server/store/users.ts";
 import type { Handlers } from "./call.ts";
+import { NONE_OFF, offCounts, readFormat, routeKeys } from "./route-keys.ts";
 
 export const route: Handlers<{ route: typeof routeApi }>["route"] = {
   async explain(ctx, { query, language }) {
     const { token_id: tokenId, user_id: userId } = query;
     const model = query.model.trim();
-    const format = query.format.trim() || "chat";
     if (model === "") throw faults.refused("请填写模型");
-    if (!isFormat(format)) throw faults.refused(`接口须为 ${ROUTE_FORMATS.join("、")} 之一`);
+    const format = readFormat(query.format);
     const caller = await callerOf(ctx, { tokenId, userId, group: query.group.trim() || "default" });
     await ctx.candidates.pending;
     const { groups, refusal, models, teamId } = caller;
     const bytes = query.kib * 1_024;
     const isAllowed = models?.has(model) !== false;
     const told: RouteExplanation[] = [];
-    for (const group of groups) {
-      const explained = explainRoute(ctx, { group, model, endpoint: format, teamId, bytes });
-      const said = refusal || (isAllowed ? explained.refusal : `令牌的模型范围不包含 ${model}`);
-      told.push({ ...(await withKeyNames(ctx, explained)), refusal: say(said, language) });
+    for (const [at, group] of groups.entries()) {
+      const mayMoveOn = at < groups.length - 1;
+      const explained = await explainRoute(ctx, { group, model, format, teamId, bytes, mayMoveOn });
+      const whole = await withStored(ctx, explained);
+      const said = refusal || (isAllowed ? whole.refusal : `令牌的模型范围不包含 ${model}`);
+      told.push({ ...whole, refusal: say(said, language) });
     }
     const [data, ...further] = told;
     if (data === undefined) throw new Error("a caller has a group");
@@ -58,11 +55,9 @@ export const route: Handlers<{ route: typeof routeApi }>["route"] = {
     if (row === undefined || row.model_name === "") throw faults.notFound("找不到该调用");
     return decisionOf(ctx, row, language);
   },
-};
 
-function isFormat(text: string): text is RouteFormat {
-  return ROUTE_FORMATS.some((format) => format === text);
-}
+  keys: routeKeys,
+};
 
 interface Asked {
   readonly tokenId: number;
@@ -154,19 +149,21 @@ function isTried(verdict: KeptVerdict, attempt: FailedAttempt | undefined): bool
   return attempt !== undefined && (verdict === "chosen" || attempt.error === OVERTAKEN);
 }
 
-/** How many keys of a channel are named. */
-const MOST_KEYS = 100;
-
-/** The keys of the channels that have the model, by name. */
-async function withKeyNames(ctx: Context, explained: RouteExplanation): Promise<RouteExplanation> {
-  const channels = explained.channels.map(async (channel) => {
-    const live = ctx.candidates.byId(channel.id);
-    const isAsked = channel.verdict !== "group" && channel.verdict !== "model";
-    if (live?.keys === undefined || !isAsked) return channel;
-    const page = { status: 0, keyword: "", offset: 0, limit: MOST_KEYS };
-    const rows = await listKeys(ctx.db, channel.id, page);
-    const keys = rows.map((row) => explainKey(ctx, live, row, explained.model));
-    return { ...channel, keys, keys_total: await countKeys(ctx.db, channel.id, page) };
+/** With what only the tables know: why channels are disabled, and how many of their keys. */
+async function withStored({ db }: Context, { told, keys }: Explained): Promise<RouteExplanation> {
+  const off = told.channels.filter(({ verdict }) => verdict === "disabled" || verdict === "auto_disabled");
+  const reasons = await findStatusReasons(
+    db,
+    off.map(({ id }) => id),
+  );
+  const offKeys = await offCounts(db, [...keys.keys()]);
+  const channels = told.channels.map((channel) => {
+    const { id } = channel;
+    const known = keys.get(id);
+    const whole = { ...channel, ...(off.includes(channel) && reasons.get(id)) };
+    if (known === undefined) return whole;
+    const counts = countsOf(known.keys, offKeys.get(id) ?? NONE_OFF);
+    return { ...whole, keys: counts, keys_total: counts.reduce((sum, { count }) => sum + count, 0) };
   });
-  return { ...explained, channels: await Promise.all(channels) };
+  return { ...told, channels };
 }

@@ -1,6 +1,4 @@
 // What identifies a user or gives access stays out of the diagnostic log, also at its most verbose level (requirements P03, A14, K08).
-import { Writable } from "node:stream";
-import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type GithubEmulator, startGithub } from "#test/emulators/github-emulator.ts";
 import {
@@ -12,6 +10,7 @@ import {
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { keptLog } from "#test/worlds/kept-log.ts";
 import { visit } from "#test/worlds/visitor.ts";
 
 let app: TestApp;
@@ -19,7 +18,7 @@ let github: GithubEmulator;
 let wechat: WeChatEmulator;
 let turnstile: TurnstileEmulator;
 let smtp: SmtpEmulator;
-let logged = "";
+const log = keptLog();
 
 beforeAll(async () => {
   [github, wechat, turnstile, smtp] = await Promise.all([
@@ -28,15 +27,8 @@ beforeAll(async () => {
     startTurnstile(),
     startSmtp(),
   ]);
-  const sink = new Writable({
-    write(chunk, _, done) {
-      logged += String(chunk);
-      done();
-    },
-  });
   app = await createTestApp({
-    // Everything that is handed to the logger, before any redaction.
-    logger: pino({ level: "trace" }, sink),
+    logger: log.logger,
     env: { TURNSTILE_URL: turnstile.url, GITHUB_URL: github.url, GITHUB_API_URL: github.url },
   });
   const options: Record<string, string> = {
@@ -107,7 +99,7 @@ test("codes, states, tokens, proofs, addresses and new passwords are not logged"
   await visit(app).call("GET", `/api/oauth/wechat?code=${wechatCode}`);
   canaries.push(wechatCode, "wechat-id-canary");
 
-  expect(logged).toContain("account created");
+  expect(log.text()).toContain("account created");
   expect(canaries.every((canary) => canary.length > 3)).toBe(true);
-  expect(canaries.filter((canary) => logged.includes(canary))).toEqual([]);
+  expect(canaries.filter((canary) => log.text().includes(canary))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { fakeClock } from "#server/clock.ts";
 import { assignStaffSet, insertStaffSet } from "#server/store/staff.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import type { SeededUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 import { newcomer, signedIn, withPhone } from "#test/worlds/people.ts";
 
 const PATH = "/api/service_account/";
@@ -20,18 +20,12 @@ const endpoints: readonly Endpoint[] = Object.values(api).flatMap((resource) =>
 describe.each(databases)("service accounts on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   async function machineOf(who: Who, draft: object = {}): Promise<{ id: number; name: string; who: Who }> {
     serial += 1;

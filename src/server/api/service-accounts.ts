@@ -3,6 +3,7 @@ import type { serviceAccountApi } from "#contract/service-account.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import { isSuper, may } from "#server/accounts/may.ts";
 import { newServiceToken } from "#server/accounts/service-accounts.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
 import {
   countServiceAccounts,
@@ -17,7 +18,6 @@ import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { refuseSubnet } from "./token-rows.ts";
 
-const DAY_SEC = 86_400;
 const LISTED = 500;
 /** Of one maker, that can be used. */
 const MOST = 50;

@@ -5,7 +5,7 @@ import { describeAgent } from "#server/accounts/agent.ts";
 import { fakeClock } from "#server/clock.ts";
 import { startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedPassword } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { newcomer, signedIn } from "#test/worlds/people.ts";
 import { visit } from "#test/worlds/visitor.ts";
 
@@ -33,17 +33,11 @@ test.each([
 describe.each(databases)("sessions on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("a list names browsers and addresses, and neither ids nor hashes", async () => {
     const user = await newcomer(app);

@@ -5,7 +5,7 @@ import { bindPerson } from "#server/accounts/external.ts";
 import { codeRef } from "#server/accounts/verification.ts";
 import { findPasswordByUserId, getUser, setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { type SeededUser, seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 import { account } from "./account.ts";
@@ -36,17 +36,11 @@ const changes: readonly Change[] = [
 
 describe.each(databases)("logins that overlap a change of the account on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { env: { TRUSTED_PROXIES: "127.0.0.1" } });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   let count = 0;
   async function person(): Promise<SeededUser> {

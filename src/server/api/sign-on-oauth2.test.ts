@@ -124,6 +124,16 @@ describe.each(databases)("logins through OAuth 2 on $name", (database) => {
     expect(who.cookies.has("session")).toBe(false);
   });
 
+  test("equal names in different objects, and names in lists and texts, are no repetition", async () => {
+    const text = JSON.stringify({
+      id: "outer",
+      list: ["id", "id", { id: 1 }, { id: 1 }],
+      words: '{"id":1,"id":2}',
+    });
+    answers.profile = { body: Buffer.from(`${text.slice(0, -1)},"data":{"id":"${somebody()}"}}`) };
+    expect((await login()).answer.success).toBe(true);
+  });
+
   test.each<[string, Partial<typeof answers>]>([
     ["a fault in an answer of success", { token: { json: { error: "bad_verification_code" } } }],
     ["no token", { token: { json: {} } }],
@@ -136,6 +146,22 @@ describe.each(databases)("logins through OAuth 2 on $name", (database) => {
     ["a redirect", { token: { status: 302, json: {}, headers: { location: "http://169.254.169.254/" } } }],
     ["a refused profile", { profile: { status: 401, json: {} } }],
     ["a profile that is none", { profile: { body: Buffer.from("no json") } }],
+    [
+      "an id that stands there twice",
+      { profile: { body: Buffer.from('{"data":{"id":"victim","id":"thief"}}') } },
+    ],
+    [
+      "an id twice, once in escapes",
+      { profile: { body: Buffer.from('{"data":{"id":"a","\\u0069d":"b"}}') } },
+    ],
+    [
+      "data that stands there twice",
+      { profile: { body: Buffer.from('{"data":{"id":"a"},"data":{"id":"b"}}') } },
+    ],
+    [
+      "two tokens",
+      { token: { body: Buffer.from('{"access_token":"a","access_token":"b","token_type":"bearer"}') } },
+    ],
     ["a profile without end", { profile: { json: { data: { id: "x", filler: "y".repeat(300_000) } } } }],
   ])("%s opens nothing", async (_name, wrong) => {
     Object.assign(answers, wrong);

@@ -67,6 +67,7 @@ describe.each(databases)("rules of login providers on $name", (database) => {
       .execute();
     expect(acts.map(({ action }) => action)).toEqual(["team.join", "team.join", "team.role", "team.role"]);
     expect(JSON.parse(acts[0]?.detail ?? "")).toMatchObject({ role: "manager", via: row.slug });
+    expect(JSON.parse(acts[2]?.detail ?? "")).toMatchObject({ role: "member", before: { role: "manager" } });
   });
 
   test("an absent claim says nothing, also where another of the team's is there; what has no form of a list is absent", async () => {

@@ -92,9 +92,10 @@ const SEAT_ACTS = { join: "team.join", role: "team.role", leave: "team.leave" } 
 /** The audit log of what a provider gave or took; a team sees in its own what became of its members. */
 function noting(ctx: Context, call: Omit<ActCall, "actor">, via: () => string): GrantNotes {
   return {
-    onSeat: (tx, user, { teamId, kind, role, tokens }) => {
+    onSeat: (tx, user, { teamId, kind, role, was, tokens }) => {
       const detail = { user: user.username, role, tokens, via: via() };
-      return audit(ctx, tx, { ...call, actor: user }, { action: SEAT_ACTS[kind], target: teamId, detail });
+      const act = { action: SEAT_ACTS[kind], target: teamId, detail, before: { role: was } };
+      return audit(ctx, tx, { ...call, actor: user }, act);
     },
     onStaff: (tx, user, { kind, ...rights }) => {
       const detail = { username: user.username, ...rights, via: via() };

@@ -36,7 +36,7 @@ export const staff: Handlers<{ staff: typeof staffApi }>["staff"] = {
     const id = await naming(() =>
       ctx.db.transaction().execute(async (tx) => {
         const made = await insertStaffSet(tx, content, ctx.clock.seconds());
-        await audit(ctx, tx, call, { action: "staff.create", target: made, detail: content });
+        await audit(ctx, tx, call, { action: "staff.create", target: made, detail: listed(content) });
         return made;
       }),
     );
@@ -50,7 +50,9 @@ export const staff: Handlers<{ staff: typeof staffApi }>["staff"] = {
       ctx.db.transaction().execute(async (tx) => {
         if (!(await updateStaffSet(tx, before.id, content, ctx.clock.seconds())))
           throw faults.refused("内置的权限集不能修改，请另建一个");
-        await audit(ctx, tx, call, { action: "staff.update", target: before.id, detail: content, before });
+        const { name } = content;
+        const detail = { name, ...changeOf(listed(before).permissions, listed(content).permissions) };
+        await audit(ctx, tx, call, { action: "staff.update", target: before.id, detail, before });
       }),
     );
     // Every actor is read again: one of them may have this set.
@@ -63,7 +65,7 @@ export const staff: Handlers<{ staff: typeof staffApi }>["staff"] = {
     await ctx.db.transaction().execute(async (tx) => {
       if (!(await removeStaffSet(tx, before.id)))
         throw faults.refused("内置的、或还有管理员使用的权限集不能删除");
-      const detail = { name: before.name, permissions: before.permissions };
+      const detail = listed(before);
       await audit(ctx, tx, call, { action: "staff.delete", target: before.id, detail });
     });
     return null;
@@ -88,6 +90,19 @@ export const staff: Handlers<{ staff: typeof staffApi }>["staff"] = {
 
 function contentOf({ name, permissions }: z.output<typeof StaffSetDraft>) {
   return { name, permissions: [...new Set(permissions)].join(",") };
+}
+
+/** A set as the audit log tells it. */
+function listed({ name, permissions }: Pick<StaffSetRow, "name" | "permissions">) {
+  return { name, permissions: permissions.split(",") };
+}
+
+/** Which permissions a change gives, and which it takes: whatever else the set has. */
+function changeOf(before: readonly string[], after: readonly string[]) {
+  return {
+    added: after.filter((one) => !before.includes(one)),
+    removed: before.filter((one) => !after.includes(one)),
+  };
 }
 
 /** Throws: AppError when there is a set of this name. */

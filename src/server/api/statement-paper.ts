@@ -1,15 +1,23 @@
 // A statement on paper: the same rows as on its page, in the words of its reader's language (requirements Y61). Pure.
+
+import { profileFacts } from "#contract/invoice-words.ts";
 import type { Language } from "#contract/language.ts";
 import { moneyText } from "#contract/money.ts";
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import { beijingTime } from "#contract/month.ts";
+import type { QuotaDisplay } from "#contract/quota.ts";
 import type { Statement } from "#contract/statement.ts";
-import { kindText, monthText, tokenText } from "#contract/statement-words.ts";
+import {
+  missingInSums,
+  missingInUsage,
+  moneyOf,
+  type StatementMoney,
+  sumUsage,
+  type UsageSums,
+  usageByTag,
+} from "#contract/statement-money.ts";
+import { kindText, monthText, tagText, tokenText } from "#contract/statement-words.ts";
 import { say } from "#server/locale/sentences.ts";
 import type { PdfColumn, PdfDocument, PdfTable } from "#server/pdf/document.ts";
-
-const BEIJING_MS = 8 * 3_600_000;
-/** A unit of quota is two millionths of a dollar, unless the operator says otherwise. */
-const DIGITS = 6;
 
 export interface PaperStyle {
   readonly display: QuotaDisplay;
@@ -20,7 +28,7 @@ export interface PaperStyle {
 
 /** What is printed of a statement. */
 export function statementPaper(statement: Statement, style: PaperStyle): PdfDocument {
-  const words = new Words(style);
+  const words = new Words(style, moneyOf(statement, style.display));
   const { number, month, created_at } = statement;
   const title = `${words.say("月度账单")} ${words.say(monthText(month))}`;
   return {
@@ -29,8 +37,9 @@ export function statementPaper(statement: Statement, style: PaperStyle): PdfDocu
     facts: factsOf(statement, words),
     tables: [
       sumsOf(statement, words),
-      ...moneyOf(statement, words),
+      ...paymentsOf(statement, words),
       usageOf(statement, words),
+      ...tagsOf(statement, words),
       ...tokensOf(statement, words),
     ],
     footer: number === "" ? `${title} · ${words.say("未结账")}` : number,
@@ -41,15 +50,18 @@ export function statementPaper(statement: Statement, style: PaperStyle): PdfDocu
 
 /** Words and numbers of one language. */
 class Words {
-  readonly #style: PaperStyle;
+  readonly #language: Language;
+  /** undefined = the operator shows no money. */
+  readonly money: StatementMoney | undefined;
 
-  constructor(style: PaperStyle) {
-    this.#style = style;
+  constructor({ language }: Pick<PaperStyle, "language">, money: StatementMoney | undefined) {
+    this.#language = language;
+    this.money = money;
   }
 
   /** Begins with a capital: labels and heads share their words with the middle of sentences. */
   say(text: string): string {
-    const said = say(text, this.#style.language);
+    const said = say(text, this.#language);
     return said.slice(0, 1).toUpperCase() + said.slice(1);
   }
 
@@ -61,23 +73,24 @@ class Words {
   /** Columns and cells of an amount of quota: in units, which are exact, and in money where the operator shows money. */
   amountColumns(): readonly PdfColumn[] {
     const units = right(this.say("额度（点）"));
-    return this.#style.display.inCurrency ? [right(this.say("金额")), units] : [units];
+    return this.money === undefined ? [units] : [right(this.say("金额")), units];
   }
 
   amount(quota: number): readonly string[] {
-    const { display } = this.#style;
     const units = this.count(quota);
-    return display.inCurrency ? [formatQuota(quota, display, DIGITS), units] : [units];
+    return this.money === undefined ? [units] : [this.money.textOf(quota), units];
+  }
+
+  /** The line of what rounding left; none where there is no money, or it adds up. `before` and `after` = empty cells around the amount. */
+  rounded(missing: bigint | undefined, before: number, after = 0): readonly (readonly string[])[] {
+    if (this.money === undefined || missing === undefined || missing === 0n) return [];
+    const empty = (cells: number) => Array.from({ length: cells }, () => "");
+    return [[this.say("四舍五入差"), ...empty(before), this.money.text(missing), "", ...empty(after)]];
   }
 }
 
 function right(title: string): PdfColumn {
   return { title, align: "right" };
-}
-
-/** `2026-11-01 01:00:00`, as the calendar of statements has it. */
-function beijingTime(seconds: number): string {
-  return new Date(seconds * 1_000 + BEIJING_MS).toISOString().slice(0, 19).replace("T", " ");
 }
 
 function factsOf(statement: Statement, words: Words): PdfDocument["facts"] {
@@ -94,10 +107,23 @@ function factsOf(statement: Statement, words: Words): PdfDocument["facts"] {
       from_row === to_row ? words.say("无") : words.say(`#${from_row} 之后，至 #${to_row}`),
     ],
     ...(isClosed ? [[words.say("审计链"), trail_hash === "" ? words.say("无") : trail_hash] as const] : []),
+    ...(statement.debt > 0 ? [[words.say("欠额"), words.amount(statement.debt).join(" / ")] as const] : []),
+    ...buyerFacts(statement, words),
   ];
 }
 
-function sumsOf({ opening, sums, closing }: Statement, words: Words): PdfTable {
+/** Whom invoices are made out to: what the user wrote stands as it was written. */
+function buyerFacts({ buyer }: Statement, words: Words): PdfDocument["facts"] {
+  if (buyer === null) return [];
+  return profileFacts(buyer).map(({ label, text, isWord }) => [
+    `${words.say("发票抬头")} · ${words.say(label)}`,
+    isWord === true ? words.say(text) : text,
+  ]);
+}
+
+function sumsOf(statement: Statement, words: Words): PdfTable {
+  const { opening, sums, closing } = statement;
+  const { money } = words;
   const total = (title: string, quota: number) => [words.say(title), "", ...words.amount(quota)];
   return {
     title: words.say("额度"),
@@ -109,13 +135,14 @@ function sumsOf({ opening, sums, closing }: Statement, words: Words): PdfTable {
         words.count(row.entries),
         ...words.amount(row.quota),
       ]),
+      ...words.rounded(money && missingInSums(money, statement), 1),
       total("期末", closing),
     ],
     empty: "",
   };
 }
 
-function moneyOf({ payments }: Statement, words: Words): PdfTable[] {
+function paymentsOf({ payments }: Statement, words: Words): PdfTable[] {
   if (payments.length === 0) return [];
   const columns = [
     { title: words.say("支付渠道") },
@@ -131,38 +158,81 @@ function moneyOf({ payments }: Statement, words: Words): PdfTable[] {
 }
 
 function usageOf({ usage }: Statement, words: Words): PdfTable {
-  const [hasTags, hasPlans] = [
-    usage.some(({ tags }) => tags !== ""),
-    usage.some((row) => row.plan_quota !== 0),
-  ];
-  const hasShortfall = usage.some(({ shortfall }) => shortfall !== 0);
+  const hasTags = usage.some(({ tags }) => tags !== "");
+  const more = moreColumns(usage);
   const columns = [
     { title: words.say("令牌") },
     ...(hasTags ? [{ title: words.say("标签") }] : []),
     { title: words.say("模型") },
-    right(words.say("次数")),
-    ...words.amountColumns(),
-    ...(hasPlans ? [right(words.say("套餐额度（点）"))] : []),
-    ...(hasShortfall ? [right(words.say("少收（点）"))] : []),
+    ...usageColumns(more, words),
   ];
   const rows = usage.map((row) => [
     row.token_id === 0 || row.token_name === "" ? words.say(tokenText(row)) : row.token_name,
     ...(hasTags ? [row.tags.replaceAll(",", ", ")] : []),
     row.model_name,
-    words.count(row.calls),
-    ...words.amount(row.quota),
-    ...(hasPlans ? [words.count(row.plan_quota)] : []),
-    ...(hasShortfall ? [words.count(row.shortfall)] : []),
+    ...usageCells(row, more, words),
   ]);
-  return { title: words.say("用量"), columns, rows, empty: words.say("本期没有调用。") };
+  const missing = words.money && missingInUsage(words.money, usage);
+  const rounded = words.rounded(missing?.quota, hasTags ? 3 : 2, more.length);
+  const sum = [words.say("合计"), ...(hasTags ? [""] : []), "", ...usageCells(sumUsage(usage), more, words)];
+  return {
+    title: words.say("用量"),
+    columns,
+    rows: usage.length < 2 ? rows : [...rows, ...rounded, sum],
+    empty: words.say("本期没有调用。"),
+  };
+}
+
+/** By the tags that tokens have; one of several tags counts in each. */
+function tagsOf({ usage }: Statement, words: Words): PdfTable[] {
+  const tags = usageByTag(usage);
+  if (tags.length === 0) return [];
+  const more = moreColumns(usage);
+  const rows = tags.map((row) => [
+    row.tag === "" ? words.say(tagText(row)) : row.tag,
+    ...usageCells(row, more, words),
+  ]);
+  const columns = [{ title: words.say("标签") }, ...usageColumns(more, words)];
+  return [{ title: words.say("按标签"), columns, rows, empty: "" }];
+}
+
+const MORE = { plan_quota: "套餐额度（点）", shortfall: "少收（点）" } as const;
+type More = readonly (keyof typeof MORE)[];
+
+/** Columns that most months do not need. Units, which add up by themselves. */
+function moreColumns(usage: Statement["usage"]): More {
+  const names = ["plan_quota", "shortfall"] as const;
+  return names.filter((name) => usage.some((row) => row[name] !== 0));
+}
+
+function usageColumns(more: More, words: Words): readonly PdfColumn[] {
+  return [
+    right(words.say("次数")),
+    ...words.amountColumns(),
+    ...more.map((name) => right(words.say(MORE[name]))),
+  ];
+}
+
+function usageCells(sums: UsageSums, more: More, words: Words): readonly string[] {
+  return [
+    words.count(sums.calls),
+    ...words.amount(sums.quota),
+    ...more.map((name) => words.count(sums[name])),
+  ];
 }
 
 function tokensOf({ tokens }: Statement, words: Words): PdfTable[] {
   if (tokens.length === 0) return [];
-  const columns = [{ title: words.say("模型") }, right(words.say("提示")), right(words.say("补全"))];
+  const columns = [
+    { title: words.say("模型") },
+    right(words.say("提示")),
+    right(words.say("其中缓存")),
+    right(words.say("补全")),
+  ];
   const rows = tokens.map((row) => [
     row.model_name,
     words.count(row.prompt_tokens),
+    words.count(row.cached_tokens),
     words.count(row.completion_tokens),
   ]);
   return [{ title: words.say("各模型的 Token"), columns, rows, empty: "" }];

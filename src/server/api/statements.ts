@@ -8,6 +8,8 @@ import {
   type StatementList,
   statementApi,
 } from "#contract/statement.ts";
+import { displayOf } from "#contract/statement-money.ts";
+import { mayInTeam } from "#contract/team-words.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -15,26 +17,31 @@ import {
   closeMonths,
   findOpenMonth,
   type MonthSums,
+  nameBody,
   readOpenMonth,
   type StatementBody,
+  styleNow,
 } from "#server/money/statement.ts";
+import { openProfile } from "#server/payments/invoices.ts";
 import { makePdf } from "#server/pdf/pdf.ts";
-import {
-  findStatement,
-  listStatements,
-  nameInstances,
-  nameTokens,
-  type StatementRow,
-} from "#server/store/statements.ts";
+import { findInvoiceProfile } from "#server/store/invoices.ts";
+import { findStatement, listStatements, type StatementRow } from "#server/store/statements.ts";
+import type { Membership } from "#server/store/teams.ts";
 import { findUserById, getUser, type UserRow } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { profileFor } from "./masked.ts";
 import { statementPaper } from "./statement-paper.ts";
 import { enterTeam } from "./token-reach.ts";
 import { subject } from "./user-admin.ts";
 
 /** Who is waiting gets what can be closed with so many entries; the job closes the rest. */
 const MAX_ENTRIES = 60_000;
+
+/** Who only looks closes nothing. */
+function entriesFor({ viewer }: Actor): number {
+  return viewer === undefined ? MAX_ENTRIES : 0;
+}
 
 const PENDING = "记录较多，账单正在汇总，请稍后再看";
 
@@ -44,24 +51,34 @@ interface Account {
   readonly id: number;
   readonly name: string;
   readonly isTeam: boolean;
+  /** What may be read to close its months. */
+  readonly maxEntries: number;
+  /** The reader may see tax number and bank account of whom its invoices are made out to. */
+  readonly seesBuyer: boolean;
+  /** Who looks in the place of the account's owner. */
+  readonly viewer: Actor["viewer"] | undefined;
 }
 
 export const statement: Handlers<{ statement: typeof statementApi }>["statement"] = {
-  list: (ctx, { actor }) => listOf(ctx, actor.id),
+  list: async (ctx, { actor }) => listOf(ctx, await own(ctx, actor)),
   get: async (ctx, { actor, params }) => monthOfAccount(ctx, await own(ctx, actor), params.month),
   file: async (ctx, { actor, params, language }) =>
     fileOf(ctx, { account: await own(ctx, actor), month: params.month, language }),
 
   listOfTeam: async (ctx, call) =>
-    listOf(ctx, (await enterTeam(ctx, call, statementApi.listOfTeam)).wallet_id),
+    listOf(ctx, ofTeam(call.actor, await enterTeam(ctx, call, statementApi.listOfTeam))),
   getOfTeam: async (ctx, call) =>
-    monthOfAccount(ctx, ofTeam(await enterTeam(ctx, call, statementApi.getOfTeam)), call.params.month),
+    monthOfAccount(
+      ctx,
+      ofTeam(call.actor, await enterTeam(ctx, call, statementApi.getOfTeam)),
+      call.params.month,
+    ),
   async fileOfTeam(ctx, call) {
-    const account = ofTeam(await enterTeam(ctx, call, statementApi.fileOfTeam));
+    const account = ofTeam(call.actor, await enterTeam(ctx, call, statementApi.fileOfTeam));
     return fileOf(ctx, { account, month: call.params.month, language: call.language });
   },
 
-  listOfUser: async (ctx, call) => listOf(ctx, (await seen(ctx, call, {})).id),
+  listOfUser: async (ctx, call) => listOf(ctx, await seen(ctx, call, {})),
   async getOfUser(ctx, call) {
     const { month } = call.params;
     return monthOfAccount(ctx, await seen(ctx, call, { month }), month);
@@ -73,24 +90,20 @@ export const statement: Handlers<{ statement: typeof statementApi }>["statement"
   },
 };
 
-async function own({ db }: Context, { id }: Actor): Promise<Account> {
-  return ofUser(await getUser(db, id));
+async function own({ db }: Context, actor: Actor): Promise<Account> {
+  return ofUser(actor, await getUser(db, actor.id));
 }
 
-function ofUser({ id, username }: Pick<UserRow, "id" | "username">): Account {
-  return { userId: id, id, name: username, isTeam: false };
+function ofUser(actor: Actor, { id, username }: Pick<UserRow, "id" | "username">): Account {
+  const { viewer } = actor;
+  const whose = { userId: id, id, name: username, isTeam: false, viewer };
+  return { ...whose, maxEntries: entriesFor(actor), seesBuyer: true };
 }
 
-function ofTeam({
-  wallet_id,
-  id,
-  name,
-}: {
-  readonly wallet_id: number;
-  readonly id: number;
-  readonly name: string;
-}): Account {
-  return { userId: wallet_id, id, name, isTeam: true };
+function ofTeam(actor: Actor, { wallet_id, id, name, role }: Membership): Account {
+  const seesBuyer = mayInTeam(role, "invoice");
+  const { viewer } = actor;
+  return { userId: wallet_id, id, name, isTeam: true, viewer, maxEntries: entriesFor(actor), seesBuyer };
 }
 
 /** The account of a user that an administrator looks into, which is told in the audit log. */
@@ -101,7 +114,7 @@ async function seen(
 ): Promise<Account> {
   const user = subject(call.actor, await findUserById(ctx.db, call.params.id));
   await audit(ctx, ctx.db, call, { action: "statement.read", target: user.id, detail });
-  return ofUser(user);
+  return ofUser(call.actor, user);
 }
 
 async function fileOf(
@@ -110,12 +123,8 @@ async function fileOf(
 ): Promise<StatementFile> {
   const { account, month, language } = what;
   const statement = await monthOfAccount(ctx, account, month);
-  const display = {
-    quotaPerUnit: ctx.options.get("QuotaPerUnit"),
-    inCurrency: ctx.options.get("DisplayInCurrencyEnabled"),
-  };
-  const issuer = ctx.options.get("SystemName");
-  const bytes = await makePdf(statementPaper(statement, { display, issuer, language }));
+  const display = displayOf(statement);
+  const bytes = await makePdf(statementPaper(statement, { display, issuer: statement.issuer, language }));
   const of = account.isTeam ? `team-${account.id}` : String(account.id);
   return { name: `statement-${month}-${of}.pdf`, content: bytes.toString("base64") };
 }
@@ -126,68 +135,89 @@ function bodyOf({ body }: Pick<StatementRow, "body">): StatementBody {
 }
 
 /** Also for a month that is not closed: its number is empty. */
-function headOf(sums: MonthSums, number: string): StatementHead {
+function headOf({ options }: Pick<Context, "options">, sums: MonthSums, number: string): StatementHead {
   const { month, opening, closing, body } = sums;
   const spent = body.usage.reduce((sum, { quota }) => sum + quota, 0);
-  return { number, month, opening, closing, income: closing - opening + spent, spent };
+  const { display } = body.style ?? styleNow(options);
+  return {
+    ...{ number, month, opening, closing, income: closing - opening + spent, spent },
+    ...{ quota_per_unit: display.quotaPerUnit, in_currency: display.inCurrency },
+  };
 }
 
 function numberOf({ month, user_id }: Pick<StatementRow, "month" | "user_id">): string {
   return `ST-${month.replace("-", "")}-${user_id}`;
 }
 
-async function listOf({ db, clock }: Context, userId: number): Promise<StatementList> {
+async function listOf(
+  { db, clock, options }: Context,
+  { userId, maxEntries }: Pick<Account, "userId" | "maxEntries">,
+): Promise<StatementList> {
   const nowSec = clock.seconds();
-  const isDone = await closeMonths(db, { userId, nowSec, maxEntries: MAX_ENTRIES });
+  const isDone = await closeMonths(db, { userId, nowSec, maxEntries, style: styleNow(options) });
   const rows = await listStatements(db, userId);
   return {
-    rows: rows.map((row) => headOf({ ...row, body: bodyOf(row) }, numberOf(row))),
+    rows: rows.map((row) => headOf({ options }, { ...row, body: bodyOf(row) }, numberOf(row))),
     open_month: isDone ? await findOpenMonth(db, userId) : "",
     is_pending: !isDone,
   };
 }
 
 async function monthOfAccount(ctx: Context, account: Account, month: string): Promise<Statement> {
-  const { db, clock } = ctx;
-  const { userId } = account;
+  const { db, clock, options } = ctx;
+  const { userId, maxEntries } = account;
   const nowSec = clock.seconds();
-  const isDone = await closeMonths(db, { userId, nowSec, maxEntries: MAX_ENTRIES });
+  const isDone = await closeMonths(db, { userId, nowSec, maxEntries, style: styleNow(options) });
   if (month <= lastClosedMonth(nowSec)) {
     const row = await findStatement(db, userId, month);
     if (!row) throw isDone ? faults.notFound("该月没有账单") : faults.refused(PENDING);
     const { trail_hash, created_at } = row;
     const sums = { ...row, body: bodyOf(row) };
-    return { ...(await named(ctx, account, sums)), ...headOf(sums, numberOf(row)), trail_hash, created_at };
+    const head = headOf(ctx, sums, numberOf(row));
+    return { ...(await named(ctx, account, sums)), ...head, trail_hash, created_at };
   }
   if (month !== (await findOpenMonth(db, userId))) throw faults.notFound("该月没有账单");
   const sums = isDone ? await readOpenMonth(db, { userId, nowSec, maxEntries: MAX_ENTRIES }) : undefined;
   if (!sums) throw faults.refused(PENDING);
-  return { ...(await named(ctx, account, sums)), ...headOf(sums, ""), trail_hash: "", created_at: nowSec };
+  return {
+    ...(await named(ctx, account, sums)),
+    ...headOf(ctx, sums, ""),
+    trail_hash: "",
+    created_at: nowSec,
+  };
 }
 
-/** What a statement holds beside its totals, with the names of the moment. */
+/** What a statement holds beside its totals: with the names that it was closed with, else those of the moment. */
 async function named(
-  { db }: Context,
-  { id, name, isTeam }: Account,
-  { month, from_row, to_row, body }: MonthSums,
+  ctx: Context,
+  account: Omit<Account, "maxEntries">,
+  {
+    month,
+    from_row,
+    to_row,
+    body: sums,
+    ...closed
+  }: MonthSums & Partial<Pick<StatementRow, "account_name" | "buyer_sealed">>,
 ): Promise<Omit<Statement, keyof StatementHead | "trail_hash" | "created_at">> {
-  const tokens = await nameTokens(db, [...new Set(body.usage.map(({ token_id }) => token_id))]);
-  const instances = body.payments.length === 0 ? new Map() : await nameInstances(db);
+  const { db } = ctx;
+  const { userId, id, name, isTeam, seesBuyer } = account;
+  const body = await nameBody(db, sums);
+  const sealed = body.style === undefined ? await findInvoiceProfile(db, userId) : closed.buyer_sealed;
+  const buyer = seesBuyer ? openProfile(ctx, sealed ?? "") : undefined;
   return {
     account_id: id,
-    account_name: name,
+    account_name: closed.account_name || name,
+    issuer: (body.style ?? styleNow(ctx.options)).issuer,
     is_team: isTeam,
     starts_at: monthStart(month),
     ends_at: monthStart(monthAfter(month)),
     from_row,
     to_row,
     sums: [...body.sums],
-    usage: body.usage.map((row) => ({
-      ...row,
-      token_name: tokens.get(row.token_id)?.name ?? "",
-      tags: tokens.get(row.token_id)?.tags ?? "",
-    })),
-    tokens: [...body.tokens],
-    payments: body.payments.map((row) => ({ ...row, name: instances.get(row.instance_id) ?? "" })),
+    usage: [...body.usage],
+    tokens: body.tokens.map((row) => ({ ...row, cached_tokens: row.cached_tokens ?? 0 })),
+    debt: body.debt ?? 0,
+    buyer: buyer === undefined ? null : profileFor(account, buyer),
+    payments: [...body.payments],
   };
 }

@@ -40,6 +40,17 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       budget_time_zone: options.get("BudgetTimeZone"),
       pre_consumed_quota: options.get("PreConsumedQuota"),
       price_currency: options.get("PriceCurrency"),
+      partner: {
+        gift_percent: options.get("GiftPercent"),
+        redeem_percent: options.get("RedeemCommissionPercent"),
+        pay_percent: options.get("PayCommissionPercent"),
+        pay_base: options.get("PayCommissionBase"),
+        plan_percent: options.get("PlanCommissionPercent"),
+        first_orders: options.get("CommissionFirstOrders"),
+        first_days: options.get("CommissionFirstDays"),
+        month_yuan: options.get("CommissionMonthYuan"),
+        least_withdrawal: options.get("LeastWithdrawalYuan"),
+      },
       catalogue_open: options.get("CatalogueForGuestsEnabled"),
     };
   },

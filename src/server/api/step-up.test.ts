@@ -4,7 +4,7 @@ import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { Role } from "#contract/user.ts";
 import { fakeClock } from "#server/clock.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { halfwayIn, newcomer, signedIn, withPhone } from "#test/worlds/people.ts";
 import type { Visitor } from "#test/worlds/visitor.ts";
 
@@ -26,19 +26,13 @@ const probe = (browser: Visitor, endpoint: Endpoint, headers: Record<string, str
 describe.each(databases)("asking again on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let root: Awaited<ReturnType<typeof withPhone>>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     root = await withPhone(app, Role.root);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("what is asked for is what leads to secrets, money, staff and ways in", () => {
     expect(asking.map(routeOf).sort()).toMatchInlineSnapshot(`
@@ -73,6 +67,8 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/login_provider",
         "POST /api/login_provider/:id/test",
         "POST /api/mail_domain",
+        "POST /api/payment/event/:id/credit",
+        "POST /api/payment/event/:id/judge",
         "POST /api/payment/instance",
         "POST /api/payment/manage/:no/decide",
         "POST /api/payment/manage/:no/manual",
@@ -82,7 +78,8 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/payout_queue/:id/pay",
         "POST /api/payout_queue/export",
         "POST /api/plan/",
-        "POST /api/price/publish",
+        "POST /api/price/draft/:id/approve",
+        "POST /api/price/draft/:id/publish",
         "POST /api/price/version/:id/undo",
         "POST /api/redemption/",
         "POST /api/service_account/",
@@ -94,6 +91,7 @@ describe.each(databases)("asking again on $name", (database) => {
         "POST /api/topup",
         "POST /api/user/",
         "POST /api/user/:id/token/",
+        "POST /api/user/:id/view",
         "POST /api/user/factor/passkey",
         "POST /api/user/factor/passkey/begin",
         "POST /api/user/factor/recovery",

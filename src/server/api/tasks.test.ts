@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedUser } from "#test/seeds/seed.ts";
 import { seedTask } from "#test/seeds/task.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("tasks on $name", (database) => {
   let app: TestApp;
@@ -12,9 +12,7 @@ describe.each(databases)("tasks on $name", (database) => {
   const closers: (() => unknown)[] = [];
 
   beforeAll(async () => {
-    const made = await database.create();
-    closers.push(() => made.drop());
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     upstream = await createFakeUpstream();
     closers.push(
       () => app.close(),

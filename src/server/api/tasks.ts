@@ -37,7 +37,9 @@ export const task: Handlers<{ task: typeof taskApi }>["task"] = {
     const row = await findTask(ctx.db, params.id);
     if (row?.user_id !== actor.id || row.deleted_at > 0) throw faults.notFound("找不到该任务");
     if (hasEnded(row)) throw faults.refused("该任务已经结束");
-    if (!(await cancelTask(ctx, row))) throw faults.refused("上游不支持取消该任务，它会继续进行");
+    const outcome = await cancelTask(ctx, row);
+    if (outcome === false) throw faults.refused("上游不支持取消该任务，它会继续进行");
+    if (outcome !== true) throw faults.refused("连接不上上游，任务没有取消", outcome.detail);
     return null;
   },
 

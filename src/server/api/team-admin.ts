@@ -18,7 +18,9 @@ import {
 import { findUserByName, type UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
+import { raiseOf, tellRaise } from "./raises.ts";
 import { subject } from "./user-admin.ts";
+import { noteRefused } from "./user-amounts.ts";
 
 export const teamAdmin: Handlers<{ teamAdmin: typeof teamAdminApi }>["teamAdmin"] = {
   async all(ctx, { query }) {
@@ -67,7 +69,7 @@ export const teamAdmin: Handlers<{ teamAdmin: typeof teamAdminApi }>["teamAdmin"
         // A team that is closed stays so.
         if (!(await holdTeam(tx, id))) throw faults.refused("该团队已解散");
         await updateWallet(tx, team.wallet_id, change);
-        await audit(ctx, tx, call, { action: "team.manage", target: id, detail: change });
+        await audit(ctx, tx, call, { action: "team.manage", target: id, detail: change, before: team });
       });
     await ctx.coord.publish("users", String(team.wallet_id));
     return presentOne(ctx, id);
@@ -77,21 +79,26 @@ export const teamAdmin: Handlers<{ teamAdmin: typeof teamAdminApi }>["teamAdmin"
     const { id, amount, reason } = call.body;
     const team = await getTeam(ctx, id);
     if (team.closed_at !== 0) throw faults.refused("该团队已解散");
+    const delta = BigInt(amount);
+    const raise = await raiseOf(ctx, { action: "team.adjust", target: id, delta });
+    const detail = { ...raise, amount, reason };
     await ctx.db
       .transaction()
-      .execute((tx) =>
-        audit(ctx, tx, call, { action: "team.adjust", target: id, detail: { amount, reason } }),
-      );
+      .execute((tx) => audit(ctx, tx, call, { action: "team.adjust", target: id, detail }));
+    tellRaise(ctx, call, { ...raise, name: team.name });
     const { outcome } = await ctx.ledger.adjust({
       userId: team.wallet_id,
       kind: "adjust",
-      quota: { delta: BigInt(amount) },
+      quota: { delta },
       actorId: call.actor.id,
       reason,
       operationId: `team-adjust/${call.idempotencyKey ?? call.requestId}`,
     });
+    await noteRefused(ctx, call, { of: "team", id }, { what: "quota", outcome });
     if (outcome === "below_zero") throw faults.refused("钱包余额不足");
     if (outcome === "too_large") throw faults.refused("额度超出范围");
+    // It may have ended a debt that calls wait for.
+    await ctx.coord.publish("users", String(team.wallet_id));
     return presentOne(ctx, id);
   },
 };

@@ -128,7 +128,13 @@ describe.each(databases)("paying into a team's wallet on $name", (database) => {
     expect(await quotaOf(wallet)).toBe(1_000_000);
     const facts = {};
     const origin = { kind: "admin", key: `${order.order_no}/dispute`, body: "" } as const;
-    const claw = { verb: "claw", source: "dispute", refundNo: "dp1", providerId: "dp1" } as const;
+    const claw = {
+      verb: "claw",
+      source: "dispute",
+      refundNo: "dp1",
+      providerId: "dp1",
+      tradeNo: "",
+    } as const;
     await changeOrder(ctx, await world.row(order.order_no), {
       ...{ act: { ...claw, amountMinor: 1_800 }, origin, facts },
     });

@@ -2,10 +2,12 @@
 import { teamApi } from "#contract/team.ts";
 import { mayInTeam, outranksInTeam, type TeamRole } from "#contract/team-words.ts";
 import { UserStatus } from "#contract/user.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { randomId } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
+import { lockRows } from "#server/store/row-locks.ts";
 import {
   findInvitation,
   type InvitationRow,
@@ -16,6 +18,7 @@ import {
 } from "#server/store/team-invitations.ts";
 import {
   changeRole,
+  countOwned,
   findMember,
   findTeam,
   holdTeam,
@@ -23,7 +26,6 @@ import {
   listMembers,
   type MemberRow,
   type Membership,
-  passTokens,
   removeMember,
   sumMembers,
   type TeamRow,
@@ -31,12 +33,14 @@ import {
 } from "#server/store/teams.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { limitsOf, replaceLimits } from "./limits.ts";
+import { limitsOf } from "./limit-view.ts";
+import { replaceLimits } from "./limits.ts";
 import { presentOwn } from "./team-view.ts";
-import { enterTeam } from "./token-reach.ts";
+import { enterTeam, holdEntered } from "./token-reach.ts";
 import { spanOf } from "./usage.ts";
 
-const DAY_SEC = 86_400;
+/** Open teams that one user may own. */
+const MOST_OWNED = 20;
 
 type Verb =
   | "members"
@@ -60,7 +64,8 @@ export const people: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = {
     return rows.map((row) => {
       const isSelf = row.user_id === call.actor.id;
       const isPriced = isSelf || mayInTeam(team.role, "calls");
-      const isCapped = isSelf || mayInTeam(team.role, "people");
+      // Who sees what it costs sees what it may cost.
+      const isCapped = isPriced || mayInTeam(team.role, "people");
       const { quota: spent = 0, requests = 0 } = sums.get(row.user_id) ?? {};
       return {
         ...withoutSeat(row),
@@ -74,11 +79,11 @@ export const people: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = {
   async setRole(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.setRole);
     const { user_id: userId, role } = call.body;
-    const member = await lower(ctx, team, userId);
+    const member = await lower(ctx.db, team, userId);
     if (!outranksInTeam(team.role, role))
       throw faults.denied("只能给予低于自己的角色", `team ${team.id}: role`);
     await ctx.db.transaction().execute(async (tx) => {
-      await hold(tx, team);
+      await holdEntered(tx, call, teamApi.setRole);
       if (!(await changeRole(tx, team.id, { userId, from: member.role, to: role }))) throw changedMeanwhile();
       const detail = { user: member.username, from: member.role, to: role };
       await audit(ctx, tx, call, { action: "team.role", target: team.id, detail });
@@ -90,31 +95,34 @@ export const people: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = {
   async setCaps(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.setCaps);
     const { user_id: userId, limits } = call.body;
-    const member = await lower(ctx, team, userId);
-    await ctx.db.transaction().execute(async (tx) => {
-      await hold(tx, team);
-      await replaceLimits(ctx, tx, { subject: "seat", id: member.seat_id }, limits);
-      const detail = { user: member.username, limits };
-      await audit(ctx, tx, call, { action: "team.cap", target: team.id, detail });
+    const seatId = await ctx.db.transaction().execute(async (tx) => {
+      const { seat_id: id, username: user } = await lower(
+        tx,
+        await holdEntered(tx, call, teamApi.setCaps),
+        userId,
+      );
+      const { before, limits: changed } = await replaceLimits(ctx, tx, { subject: "seat", id }, limits);
+      const detail = { user, limits: changed };
+      await audit(ctx, tx, call, { action: "team.cap", target: team.id, detail, before });
+      return id;
     });
     await ctx.coord.publish("users", String(userId));
-    return limitsOf(ctx, { subject: "seat", ids: [member.seat_id] }, 0);
+    return limitsOf(ctx, { subject: "seat", ids: [seatId] }, 0);
   },
 
   async removeMember(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.removeMember);
     const { user_id: userId, heir_id: heirId } = call.query;
     const member =
-      userId === call.actor.id ? await self(ctx, team, userId) : await mayRemove(ctx, team, userId);
-    if (heirId !== 0) await mayInherit(ctx, team, { heirId, userId });
+      userId === call.actor.id ? await self(ctx.db, team, userId) : await mayRemove(ctx.db, team, userId);
     const now = ctx.clock.seconds();
     await ctx.db.transaction().execute(async (tx) => {
-      await hold(tx, team);
-      const isGone = await removeMember(tx, team.id, { userId, role: member.role, now });
-      if (!isGone) throw changedMeanwhile();
-      if (team.heir_id === userId) await updateTeam(tx, team.id, { heir_id: 0 });
-      const tokens = await passTokens(tx, { walletId: team.wallet_id, userId, heir: heirId, now });
-      const detail = { user: member.username, tokens: tokens.length, heir: heirId };
+      await holdEntered(tx, call, teamApi.removeMember);
+      if (heirId !== 0) await mayInherit(tx, team, { heirId, userId });
+      const tokens = await removeMember(tx, team, { userId, role: member.role, heir: heirId, now });
+      if (tokens === undefined) throw changedMeanwhile();
+      const { username: user, role } = member;
+      const detail = { user, role, tokens: tokens.length, heir: heirId };
       await audit(ctx, tx, call, { action: "team.leave", target: team.id, detail });
     });
     await ctx.coord.publish("users", String(userId));
@@ -194,12 +202,16 @@ export const people: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = {
   async offer(ctx, call) {
     const team = await enterTeam(ctx, call, teamApi.offer);
     const heir = call.body.user_id;
-    const isMember = heir !== 0 && heir !== call.actor.id && (await findMember(ctx.db, team.id, heir));
-    if (heir !== 0 && !isMember) throw faults.refused("只能转让给该团队的成员");
+    const member = heir === 0 ? undefined : await findMember(ctx.db, team.id, heir);
+    if (heir !== 0 && (member === undefined || heir === call.actor.id))
+      throw faults.refused("只能转让给该团队的成员");
+    if (member !== undefined && member.status !== UserStatus.enabled)
+      throw faults.refused("该成员已被停用，不能转让给他");
     await ctx.db.transaction().execute(async (tx) => {
-      await hold(tx, team);
+      await holdEntered(tx, call, teamApi.offer);
       await updateTeam(tx, team.id, { heir_id: heir });
-      await audit(ctx, tx, call, { action: "team.offer", target: team.id, detail: { user: heir } });
+      const before = { user: team.heir_id };
+      await audit(ctx, tx, call, { action: "team.offer", target: team.id, detail: { user: heir }, before });
     });
     return null;
   },
@@ -208,16 +220,29 @@ export const people: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = {
     const { id } = await enterTeam(ctx, call, teamApi.takeOver);
     const { actor } = call;
     await ctx.db.transaction().execute(async (tx) => {
-      await succeed(tx, id, actor.id);
-      await audit(ctx, tx, call, { action: "team.take_over", target: id });
+      const { heir, owner } = await succeed(tx, id, actor.id);
+      const detail = { owner: heir.username, role: "owner" };
+      const before = { owner: owner.username, role: heir.role };
+      await audit(ctx, tx, call, { action: "team.take_over", target: id, detail, before });
     });
     return presentOwn(ctx, actor.id, id);
   },
 };
 
-/** Makes the one it was offered to the owner, and the owner a manager. Throws: when it is not offered to him. */
-async function succeed(tx: Db, teamId: number, userId: number): Promise<void> {
+/** Keeps the number of teams a user owns until the transaction ends. Throws: when he may not own another one. */
+export async function mayOwnMore(tx: Db, userId: number): Promise<void> {
+  await lockRows(tx, "users", [userId]);
+  if ((await countOwned(tx, userId)) >= MOST_OWNED) throw faults.refused(`最多拥有 ${MOST_OWNED} 个团队`);
+}
+
+/** Makes the one it was offered to the owner, and the owner a manager. Returns both as they were. Throws: when it is not offered to him. */
+async function succeed(
+  tx: Db,
+  teamId: number,
+  userId: number,
+): Promise<Readonly<Record<"heir" | "owner", MemberRow>>> {
   const isOpen = await holdTeam(tx, teamId);
+  await mayOwnMore(tx, userId);
   const team = await findTeam(tx, teamId);
   const members = await listMembers(tx, teamId);
   const heir = members.find((row) => row.user_id === userId);
@@ -226,6 +251,7 @@ async function succeed(tx: Db, teamId: number, userId: number): Promise<void> {
   await changeRole(tx, teamId, { userId: owner.user_id, from: "owner", to: "manager" });
   await changeRole(tx, teamId, { userId, from: heir.role, to: "owner" });
   await updateTeam(tx, teamId, { heir_id: 0 });
+  return { heir, owner };
 }
 
 function withoutSeat({ status, seat_id: _, ...row }: MemberRow) {
@@ -237,38 +263,38 @@ async function hold(tx: Db, { id }: Pick<TeamRow, "id">): Promise<void> {
   if (!(await holdTeam(tx, id))) throw faults.notFound("找不到该团队");
 }
 
-async function self(ctx: Context, team: Membership, userId: number): Promise<MemberRow> {
+async function self(db: Db, team: Membership, userId: number): Promise<MemberRow> {
   if (team.role === "owner") throw faults.refused("所有者须先转让或解散团队");
-  return getMember(ctx, team, userId);
+  return getMember(db, team, userId);
 }
 
-async function getMember(ctx: Context, team: Membership, userId: number): Promise<MemberRow> {
-  const member = await findMember(ctx.db, team.id, userId);
+async function getMember(db: Db, team: Membership, userId: number): Promise<MemberRow> {
+  const member = await findMember(db, team.id, userId);
   if (!member) throw faults.notFound("找不到该成员");
   return member;
 }
 
 /** A member below the actor. Throws: when there is none, or he stands as high. */
-async function lower(ctx: Context, team: Membership, userId: number): Promise<MemberRow> {
-  const member = await getMember(ctx, team, userId);
+export async function lower(db: Db, team: Membership, userId: number): Promise<MemberRow> {
+  const member = await getMember(db, team, userId);
   if (!outranksInTeam(team.role, member.role))
     throw faults.denied("不能修改同级或更高角色的成员", `team ${team.id}: member ${userId}`);
   return member;
 }
 
-async function mayRemove(ctx: Context, team: Membership, userId: number): Promise<MemberRow> {
+async function mayRemove(db: Db, team: Membership, userId: number): Promise<MemberRow> {
   if (!mayInTeam(team.role, "people"))
     throw faults.denied("您在该团队中的角色不能执行该操作", `team ${team.id}: people`);
-  return lower(ctx, team, userId);
+  return lower(db, team, userId);
 }
 
 /** Throws: when the one who is to take the tokens does not answer for those of others. */
 async function mayInherit(
-  ctx: Context,
+  tx: Db,
   team: Membership,
   { heirId, userId }: { heirId: number; userId: number },
 ): Promise<void> {
-  const heir = heirId === userId ? undefined : await findMember(ctx.db, team.id, heirId);
+  const heir = heirId === userId ? undefined : await findMember(tx, team.id, heirId);
   if (!heir || !mayInTeam(heir.role, "tokens")) throw faults.refused("令牌只能交给所有者或管理者");
 }
 

@@ -2,27 +2,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownerOfLimit } from "#server/jobs/limit-warnings.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { bill, order } from "#test/worlds/ledger-world.ts";
 
 describe.each(databases)("projects of teams on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let serial = 0;
   let owner: SeededUser;
   let team: number;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     owner = await seedUser(app.ctx, "projector");
     team = (await app.call(owner.who, "POST", "/api/team/", { name: "研发" })).data.id;
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const call = (method: string, path: string, body?: object) =>
     app.call(owner.who, method, `/api/team/${team}/project${path}`, body);

@@ -1,6 +1,7 @@
 // Handlers: the projects of a team, what limits each and what it costs (requirements O09).
 import { teamApi } from "#contract/team.ts";
 import { mayInTeam } from "#contract/team-words.ts";
+import type { Actor } from "#server/accounts/actors.ts";
 import { faults } from "#server/errors.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
@@ -17,8 +18,9 @@ import {
 import { holdTeam } from "#server/store/teams.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { limitsOf, replaceLimits } from "./limits.ts";
-import { enterTeam } from "./token-reach.ts";
+import { limitsOf, withoutUse } from "./limit-view.ts";
+import { replaceLimits } from "./limits.ts";
+import { enterTeam, holdEntered } from "./token-reach.ts";
 import { spanOf } from "./usage.ts";
 
 /** Open ones of a team. */
@@ -32,12 +34,13 @@ export const projects: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = 
     const rows = await listProjects(ctx.db, team.id);
     const ids = rows.map(({ id }) => id);
     const isPriced = mayInTeam(team.role, "calls");
-    const [tokens, limits, sums] = await Promise.all([
+    const [tokens, caps, sums] = await Promise.all([
       countProjectTokens(ctx.db, ids),
       limitsOf(ctx, { subject: "project", ids }, 0),
       isPriced ? sumProjects(ctx.db, team.id, spanOf(ctx, team.wallet_id, call.query)) : [],
     ]);
     const spent = new Map(sums.map((sum) => [sum.project_id, sum]));
+    const limits = isPriced ? caps : caps.map((one) => withoutUse(one, ctx.clock.seconds()));
     return rows.map(({ id, name, created_at }) => ({
       ...{ id, name, created_at, tokens: tokens.get(id) ?? 0 },
       spent: isPriced ? (spent.get(id)?.quota ?? 0) : null,
@@ -101,10 +104,12 @@ export const projects: Pick<Handlers<{ team: typeof teamApi }>["team"], Verb> = 
     const team = await enterTeam(ctx, call, teamApi.setProjectLimits);
     const { limits } = call.body;
     const id = await ctx.db.transaction().execute(async (tx) => {
+      await holdEntered(tx, call, teamApi.setProjectLimits);
       const project = await getProject(tx, team.id, call.body.project_id);
-      await replaceLimits(ctx, tx, { subject: "project", id: project.id }, limits);
-      const detail = { project: project.name, limits };
-      await audit(ctx, tx, call, { action: "team.cap", target: team.id, detail });
+      const change = await replaceLimits(ctx, tx, { subject: "project", id: project.id }, limits);
+      const { before, limits: changed } = change;
+      const detail = { project: project.name, limits: changed };
+      await audit(ctx, tx, call, { action: "team.cap", target: team.id, detail, before });
       return project.id;
     });
     // All tokens of the team are looked up anew, whichever project they belong to.
@@ -118,7 +123,7 @@ async function hold(tx: Db, teamId: number): Promise<void> {
   if (!(await holdTeam(tx, teamId))) throw faults.notFound("找不到该团队");
 }
 
-async function getProject(tx: Db, teamId: number, id: number): Promise<ProjectRow> {
+export async function getProject(tx: Db, teamId: number, id: number): Promise<ProjectRow> {
   const row = await findProject(tx, teamId, id);
   if (!row) throw faults.notFound("找不到该项目");
   return row;
@@ -133,13 +138,16 @@ async function naming<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Keeps the project of a token open until the transaction ends; 0 = none. Throws: when it is not of the team that pays. */
-export async function holdProject(
+/**
+ * Keeps the team that pays for a token, and the token's project, as they are until the transaction ends: no member is removed meanwhile whose
+ * new token would stay. Project 0 = none. Throws: when the actor has no tokens of it any more, or the project is not of the team.
+ */
+export async function holdPayer(
   tx: Db,
+  { actor }: { readonly actor: Actor },
   { teamId, projectId }: { teamId: number | undefined; projectId: number },
 ): Promise<void> {
-  if (projectId === 0) return;
-  if (teamId === undefined) throw faults.refused("只有团队令牌可以属于项目");
-  await hold(tx, teamId);
-  await getProject(tx, teamId, projectId);
+  if (teamId !== undefined) await holdEntered(tx, { actor, params: { id: teamId } }, { right: "token" });
+  else if (projectId !== 0) throw faults.refused("只有团队令牌可以属于项目");
+  if (teamId !== undefined && projectId !== 0) await getProject(tx, teamId, projectId);
 }

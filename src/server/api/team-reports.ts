@@ -1,21 +1,22 @@
 // Handlers: the calls of a team and what they cost; who may not see those of others sees his own (requirements O04).
 import { teamApi } from "#contract/team.ts";
 import { mayInTeam } from "#contract/team-words.ts";
+import type { Context } from "#server/context.ts";
+import type { LogFilter } from "#server/store/log-filter.ts";
+import { statLogs } from "#server/store/log-stats.ts";
 import { countLogs, listLogs } from "#server/store/logs.ts";
 import { sumProjects } from "#server/store/team-projects.ts";
-import { sumMembers } from "#server/store/teams.ts";
+import { type Membership, sumMembers } from "#server/store/teams.ts";
 import { nameUsers } from "#server/store/usage.ts";
-import type { Handlers } from "./call.ts";
+import type { Call, Handlers } from "./call.ts";
 import { filterOf, withoutChannel } from "./logs.ts";
 import { enterTeam } from "./token-reach.ts";
 import { reportOf, spanOf } from "./usage.ts";
 
-export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | "usage"> = {
+export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | "logStat" | "usage"> = {
   async logs(ctx, call) {
-    const { actor, query, language } = call;
-    const team = await enterTeam(ctx, call, teamApi.logs);
-    const memberId = mayInTeam(team.role, "calls") ? query.user_id : actor.id;
-    const filter = { ...filterOf(query), userId: team.wallet_id, memberId, projectId: query.project_id };
+    const { query, language } = call;
+    const filter = await filterFor(ctx, call, await enterTeam(ctx, call, teamApi.logs));
     const rows = await listLogs(ctx.db, filter, { page: query.p, size: query.size });
     const names = await nameUsers(
       ctx.db,
@@ -27,6 +28,12 @@ export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | 
       member_name: names.get(row.member_id) ?? "",
     }));
     return { data, total: await countLogs(ctx.db, filter) };
+  },
+
+  async logStat(ctx, call) {
+    const filter = await filterFor(ctx, call, await enterTeam(ctx, call, teamApi.logStat));
+    const { quota, tokens, requests } = await statLogs(ctx.db, filter);
+    return { quota, token: tokens, request: requests };
   },
 
   async usage(ctx, call) {
@@ -45,3 +52,13 @@ export const reports: Pick<Handlers<{ team: typeof teamApi }>["team"], "logs" | 
     return { ...report, members, projects };
   },
 };
+
+/** Which calls of a team its member is shown. Throws: as `filterOf`. */
+function filterFor(
+  ctx: Context,
+  { actor, query }: Pick<Call<typeof teamApi.logStat>, "actor" | "query">,
+  team: Membership,
+): Promise<LogFilter> {
+  const memberId = mayInTeam(team.role, "calls") ? query.user_id : actor.id;
+  return filterOf(ctx, query, { userId: team.wallet_id, memberId, projectId: query.project_id });
+}

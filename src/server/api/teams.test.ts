@@ -1,160 +1,22 @@
-// Teams over the management API (requirements O04–O07): every right cell by cell, membership, tokens, the wallet and its end.
+// Teams over the management API (requirements O05–O07): membership, tokens, the wallet and its end. What each role may do is in team-rights.test.ts.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Endpoint } from "#contract/endpoint.ts";
-import { teamApi } from "#contract/team.ts";
-import { TEAM_ROLES, type TeamRole } from "#contract/team-words.ts";
 import { teamWallets } from "#server/jobs/team-wallets.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
-import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
-
-/** Who gets in, by hand from the matrix of roles: O wner, M anager, F inance, m ember, v iewer. */
-const CELLS: Readonly<Record<string, { roles: string; query?: string; body?: object }>> = {
-  "GET /api/team/:id": { roles: "OMFmv" },
-  "PUT /api/team/:id": { roles: "O", body: { name: "cells" } },
-  "DELETE /api/team/:id": { roles: "O", query: "?name=other" },
-  "GET /api/team/:id/limit": { roles: "OMFmv" },
-  "PUT /api/team/:id/limit": { roles: "O", body: { limits: [] } },
-  "GET /api/team/:id/member": { roles: "OMFmv" },
-  "PUT /api/team/:id/member": { roles: "OM", body: { user_id: 987_654_321, role: "viewer" } },
-  "PUT /api/team/:id/member/limit": { roles: "OM", body: { user_id: 987_654_321, limits: [] } },
-  "DELETE /api/team/:id/member": { roles: "OM", query: "?user_id=987654321" },
-  "GET /api/team/:id/project": { roles: "OMFmv" },
-  "POST /api/team/:id/project": { roles: "OM", body: { name: "cells" } },
-  "PUT /api/team/:id/project": { roles: "OM", body: { project_id: 987_654_321, name: "cells" } },
-  "DELETE /api/team/:id/project": { roles: "OM", query: "?project_id=987654321" },
-  "PUT /api/team/:id/project/limit": { roles: "OM", body: { project_id: 987_654_321, limits: [] } },
-  "GET /api/team/:id/invitation": { roles: "OM" },
-  "POST /api/team/:id/invitation": { roles: "OM", body: { role: "viewer" } },
-  "DELETE /api/team/:id/invitation": { roles: "OM", query: "?invitation_id=987654321" },
-  "POST /api/team/:id/deposit": { roles: "OF", body: { amount: 9_000_000_000_000_000 } },
-  "POST /api/team/:id/topup": { roles: "OF", body: { key: "no such code" } },
-  "POST /api/team/:id/withdraw": { roles: "O", body: { amount: 9_000_000_000_000_000 } },
-  "POST /api/team/:id/offer": { roles: "O", body: { user_id: 0 } },
-  "POST /api/team/:id/take_over": { roles: "OMFmv" },
-  "GET /api/team/:id/log": { roles: "OMFmv" },
-  "GET /api/team/:id/usage": { roles: "OMF" },
-};
-const LETTER: Readonly<Record<TeamRole, string>> = {
-  owner: "O",
-  manager: "M",
-  finance: "F",
-  member: "m",
-  viewer: "v",
-};
+import type { SeededUser } from "#test/seeds/seed.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
+import { teamActs } from "#test/worlds/team-acts.ts";
 
 describe.each(databases)("teams on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
-  let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
   afterEach(async () => expect(await checkLedger(app.ctx.db)).toEqual([]));
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
-  const newcomer = () => seedUser(app.ctx, `t${++serial}`);
-  const post = (who: Who, path: string, body: object) => app.call(who, "POST", `/api/team/${path}`, body);
-
-  async function newTeam(): Promise<{ id: number; owner: SeededUser }> {
-    const owner = await newcomer();
-    const { data } = await post(owner.who, "", { name: `team${serial}` });
-    return { id: data.id, owner };
-  }
-  async function join(id: number, owner: SeededUser, role: string): Promise<SeededUser> {
-    const user = await newcomer();
-    const { data } = await post(owner.who, `${id}/invitation`, { role });
-    expect(await post(user.who, "invitation/accept", { code: data.code })).toMatchObject({ success: true });
-    return user;
-  }
-  async function fullTeam() {
-    const { id, owner } = await newTeam();
-    const people = { owner } as Record<TeamRole, SeededUser>;
-    for (const role of TEAM_ROLES.slice(1)) people[role] = await join(id, owner, role);
-    return { id, people };
-  }
-  const quotaOf = async (who: Who) => (await app.call(who, "GET", "/api/user/self")).data.quota;
-  const walletOf = async (who: Who, id: number) => (await app.call(who, "GET", `/api/team/${id}`)).data.quota;
-  async function newToken({ who }: SeededUser, teamId: number) {
-    const body = { name: `k${++serial}`, unlimited_quota: true, team_id: teamId };
-    return (await app.call(who, "POST", "/api/token/", body)).data;
-  }
-  async function spend(walletId: number, tokenId: number, amount: bigint) {
-    const parties = { requestId: `team-api-${database.name}-${++serial}`, userId: walletId, tokenId };
-    expect(await app.ctx.ledger.reserve({ ...parties, amount, modelName: "m" })).toBe("reserved");
-    const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
-    const log = { content: "", model_name: "m", elapsed_time: 1, first_byte_time: 0 };
-    const book = (charge: bigint) =>
-      app.ctx.ledger.settle({
-        ...parties,
-        channelId: 0,
-        charge,
-        usage,
-        log: { ...log, is_stream: 0, estimated: 0, trail: "" },
-      });
-    return { book };
-  }
-  async function walletIdOf(id: number): Promise<number> {
-    const row = await app.ctx.db
-      .selectFrom("teams")
-      .select("wallet_id")
-      .where("id", "=", id)
-      .executeTakeFirst();
-    return row?.wallet_id ?? 0;
-  }
-
-  test("every right is given to the roles of the matrix, cell by cell, and other teams are not there", async () => {
-    const { id, people } = await fullTeam();
-    const stranger = await newcomer();
-    const endpoints = Object.values<Endpoint>(teamApi).filter(({ right }) => right !== undefined);
-    expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
-      Object.keys(CELLS).sort(),
-    );
-    for (const [route, { roles, query = "", body }] of Object.entries(CELLS)) {
-      const [method = "", path = ""] = route.replace(":id", String(id)).split(" ");
-      const ask = async (who: Who) => (await app.call(who, method, path + query, body)).message;
-      const found: string[] = [];
-      for (const role of TEAM_ROLES)
-        if ((await ask(people[role].who)) !== "您在该团队中的角色不能执行该操作") found.push(LETTER[role]);
-      expect([route, found.join("")]).toEqual([route, roles]);
-      expect(await ask(stranger.who)).toBe("找不到该团队");
-    }
-  });
-
-  test("what is in the wallet, and what others cost, is shown to those who may see it", async () => {
-    const { id, people } = await fullTeam();
-    await post(people.owner.who, `${id}/deposit`, { amount: 1_000 });
-    const token = await newToken(people.member, id);
-    await (await spend(await walletIdOf(id), token.id, 100n)).book(70n);
-    for (const role of TEAM_ROLES) {
-      const seesAll = role === "owner" || role === "manager" || role === "finance";
-      const { who } = people[role];
-      expect(await walletOf(who, id)).toBe(seesAll ? 930 : null);
-      const { data } = await app.call(who, "GET", `/api/team/${id}/member`);
-      const spent = data.map((row: { role: string; spent: number | null }) => [row.role, row.spent]);
-      const expected = TEAM_ROLES.map((other) => {
-        const isShown = seesAll || other === role;
-        return [other, isShown ? (other === "member" ? 70 : 0) : null];
-      });
-      expect(spent).toEqual(expected);
-      const logs = await app.call(who, "GET", `/api/team/${id}/log?type=2`);
-      expect(logs["total"]).toBe(seesAll || role === "member" ? 1 : 0);
-    }
-    const { data } = await app.call(people.finance.who, "GET", `/api/team/${id}/usage?days=7`);
-    expect(data.members).toEqual([
-      { user_id: people.member.id, username: people.member.username, quota: 70, requests: 1 },
-    ]);
-    expect(data.daily).toMatchObject([{ model_name: "m", quota: 70 }]);
-    // It is no call of the person's own account.
-    expect((await app.call(people.member.who, "GET", "/api/log/self/?type=2")).data).toEqual([]);
-    expect(await quotaOf(people.member.who)).toBe(500_000);
-  });
+  const { newcomer, post, newTeam, join, fullTeam, quotaOf, walletOf, newToken, spend, walletIdOf } =
+    teamActs(() => app);
 
   test("tokens: a member makes and changes his own, a manager those of all, no member sees another's key", async () => {
     const { id, people } = await fullTeam();
@@ -202,6 +64,33 @@ describe.each(databases)("teams on $name", (database) => {
     expect(await app.call(people.manager.who, "PUT", `/api/team/${id}/member/limit`, self)).toMatchObject({
       success: false,
     });
+  });
+
+  test("of caps that are set at the same moment those of one call stay", async () => {
+    const { id, people } = await fullTeam();
+    const { who } = people.owner;
+    const { data: project } = await post(who, `${id}/project`, { name: "网站" });
+    for (const [subject, path, whose] of [
+      ["team", "limit", {}],
+      ["project", "project/limit", { project_id: project.id }],
+      ["seat", "member/limit", { user_id: people.member.id }],
+    ] as const) {
+      const set = (amount: number) =>
+        app.call(who, "PUT", `/api/team/${id}/${path}`, { ...whose, limits: [{ kind: "quota", amount }] });
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(set));
+      expect(answers.every(({ success }) => success)).toBe(true);
+      const { data: last } = await set(9);
+      expect(last, path).toMatchObject([{ amount: 9 }]);
+      const living = app.ctx.db.selectFrom("limits").select("amount").where("deleted_at", "=", 0);
+      expect(await living.where("subject", "=", subject).where("amount", "<", 9).execute(), path).toEqual([]);
+      const acts = (await app.call(who, "GET", `/api/team/${id}/audit?size=20`)).data;
+      const before = acts.map(({ detail }: { detail: string }) => JSON.parse(detail || "{}").before?.limits);
+      // Each call found what the one before it had set.
+      expect(
+        before.slice(0, 5).map((some: unknown[]) => some.length),
+        path,
+      ).toEqual([1, 1, 1, 1, 1]);
+    }
   });
 
   test("deposits and withdrawals move quota exactly, and none of it is lost at the end", async () => {
@@ -304,6 +193,13 @@ describe.each(databases)("teams on $name", (database) => {
     const { data } = await app.call(member.who, "GET", `/api/team/${id}/member`);
     const roles = new Map(data.map((row: { user_id: number; role: string }) => [row.user_id, row.role]));
     expect([roles.get(member.id), roles.get(owner.id)]).toEqual(["owner", "manager"]);
+    const { data: acts } = await app.call(member.who, "GET", `/api/team/${id}/audit?action=team.take_over`);
+    expect(acts.map(({ detail }: { detail: string }) => JSON.parse(detail))).toEqual([
+      {
+        ...{ owner: member.username, role: "owner" },
+        before: { owner: owner.username, role: "member" },
+      },
+    ]);
     expect(await app.call(owner.who, "DELETE", "/api/user/self")).toMatchObject({ success: true });
   });
 

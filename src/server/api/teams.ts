@@ -2,6 +2,7 @@
 // `enterTeam` holds every call to it (requirements O04).
 
 import { type Team, teamApi } from "#contract/team.ts";
+import { mayInTeam } from "#contract/team-words.ts";
 import { UserStatus } from "#contract/user.ts";
 import { may } from "#server/accounts/may.ts";
 import type { Context } from "#server/context.ts";
@@ -9,9 +10,8 @@ import { faults } from "#server/errors.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import { settleTeam } from "#server/money/team-wallet.ts";
 import { randomHex } from "#server/secrets.ts";
+import { eraseInvoicesOf } from "#server/store/invoices.ts";
 import {
-  countOwned,
-  holdTeam,
   insertTeam,
   listMemberships,
   type Membership,
@@ -22,21 +22,24 @@ import {
 import { findUserById } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
-import { limitsOf, replaceLimits } from "./limits.ts";
+import { limitsOf, withoutUse } from "./limit-view.ts";
+import { replaceLimits } from "./limits.ts";
 import { redeemFor } from "./partner.ts";
-import { people } from "./team-people.ts";
+import { acts } from "./team-audit.ts";
+import { boosts } from "./team-boosts.ts";
+import { mayOwnMore, people } from "./team-people.ts";
 import { projects } from "./team-projects.ts";
 import { reports } from "./team-reports.ts";
 import { presentAll, presentOne, presentOwn } from "./team-view.ts";
-import { enterTeam } from "./token-reach.ts";
-
-/** Open teams that one user may own. */
-const MOST_OWNED = 20;
+import { enterTeam, holdEntered } from "./token-reach.ts";
+import { noteRefused } from "./user-amounts.ts";
 
 export const team: Handlers<{ team: typeof teamApi }>["team"] = {
   ...people,
+  ...boosts,
   ...reports,
   ...projects,
+  ...acts,
 
   async list(ctx, { actor }) {
     const rows = await listMemberships(ctx.db, actor.id);
@@ -49,8 +52,7 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
       throw faults.refused("管理员没有开放创建团队");
     const owner = await findUserById(ctx.db, actor.id);
     const id = await ctx.db.transaction().execute(async (tx) => {
-      if ((await countOwned(tx, actor.id)) >= MOST_OWNED)
-        throw faults.refused(`最多拥有 ${MOST_OWNED} 个团队`);
+      await mayOwnMore(tx, actor.id);
       const made = await insertTeam(tx, {
         name: body.name,
         group: owner?.group || "default",
@@ -69,11 +71,12 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
   },
 
   async rename(ctx, call) {
-    const { id } = await enterTeam(ctx, call, teamApi.rename);
+    const { id, name: old } = await enterTeam(ctx, call, teamApi.rename);
     const { name } = call.body;
     await ctx.db.transaction().execute(async (tx) => {
       await updateTeam(tx, id, { name });
-      await audit(ctx, tx, call, { action: "team.rename", target: id, detail: { name } });
+      const before = { name: old };
+      await audit(ctx, tx, call, { action: "team.rename", target: id, detail: { name }, before });
     });
     return presentOwn(ctx, call.actor.id, id);
   },
@@ -83,8 +86,10 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
     if (call.query.name !== name) throw faults.refused("请输入团队名称以确认解散");
     const now = ctx.clock.seconds();
     await ctx.db.transaction().execute(async (tx) => {
-      if (!(await holdTeam(tx, id))) throw faults.notFound("找不到该团队");
+      // It may have been handed over since.
+      await holdEntered(tx, call, teamApi.close);
       await updateTeam(tx, id, { closed_at: now, heir_id: 0 });
+      await eraseInvoicesOf(tx, walletId);
       // From here on the ledger lets nothing be set aside, whatever a node remembers of its tokens.
       await updateWallet(tx, walletId, { status: UserStatus.deleted });
       await passTokens(tx, { walletId, heir: 0, now });
@@ -97,16 +102,18 @@ export const team: Handlers<{ team: typeof teamApi }>["team"] = {
   },
 
   async limits(ctx, call) {
-    const { wallet_id: walletId } = await enterTeam(ctx, call, teamApi.limits);
-    return limitsOf(ctx, { subject: "team", ids: [walletId] }, 0);
+    const { wallet_id: walletId, role } = await enterTeam(ctx, call, teamApi.limits);
+    const limits = await limitsOf(ctx, { subject: "team", ids: [walletId] }, 0);
+    return mayInTeam(role, "calls") ? limits : limits.map((one) => withoutUse(one, ctx.clock.seconds()));
   },
 
   async setLimits(ctx, call) {
     const { id, wallet_id: walletId } = await enterTeam(ctx, call, teamApi.setLimits);
     const { limits } = call.body;
     await ctx.db.transaction().execute(async (tx) => {
-      await replaceLimits(ctx, tx, { subject: "team", id: walletId }, limits);
-      await audit(ctx, tx, call, { action: "team.limit", target: id, detail: { limits } });
+      await holdEntered(tx, call, teamApi.setLimits);
+      const { before, ...detail } = await replaceLimits(ctx, tx, { subject: "team", id: walletId }, limits);
+      await audit(ctx, tx, call, { action: "team.limit", target: id, detail, before });
     });
     await ctx.coord.publish("users", String(walletId));
     return limitsOf(ctx, { subject: "team", ids: [walletId] }, 0);
@@ -150,13 +157,15 @@ async function move(
   sides: { fromId: number; toId: number; sent: string; received: string },
 ): Promise<Team> {
   const { actor, body, requestId, idempotencyKey } = call;
-  await ctx.db.transaction().execute((tx) =>
-    audit(ctx, tx, call, {
-      action: sides.toId === found.wallet_id ? "team.deposit" : "team.withdraw",
+  const isDeposit = sides.toId === found.wallet_id;
+  await ctx.db.transaction().execute(async (tx) => {
+    await holdEntered(tx, call, isDeposit ? teamApi.deposit : teamApi.withdraw);
+    await audit(ctx, tx, call, {
+      action: isDeposit ? "team.deposit" : "team.withdraw",
       target: found.id,
       detail: { amount: body.amount },
-    }),
-  );
+    });
+  });
   const { outcome } = await ctx.ledger.transfer({
     ...sides,
     operationId: `transfer/${idempotencyKey ?? requestId}`,
@@ -164,8 +173,11 @@ async function move(
     actorId: actor.id,
     display: quotaDisplay(ctx.options),
   });
+  await noteRefused(ctx, call, { of: "team", id: found.id }, { what: "quota", outcome });
   if (outcome === "short") throw faults.refused("余额不足");
   if (outcome === "too_large") throw faults.refused("额度超出范围");
   if (outcome === "not_found") throw faults.notFound("找不到该团队");
+  // It may have ended a debt that calls wait for.
+  await ctx.coord.publish("users", String(sides.toId));
   return presentOwn(ctx, actor.id, found.id);
 }

@@ -1,21 +1,15 @@
 // Several tokens at once: all with the same settings, all or none.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("tokens made at once on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const tokensOf = (userId: number) =>
     app.ctx.db.selectFrom("tokens").selectAll().where("user_id", "=", userId).orderBy("id").execute();

@@ -2,29 +2,23 @@
 // refused in words when they are no such choice, kept when they are withdrawn.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedMember, seedTeam } from "#test/worlds/teams.ts";
 
 const OPEN = '{"vip":"更快","slow":"","unpriced":"没有倍率"}';
 
 describe.each(databases)("groups of tokens on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let alice: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     alice = await seedUser(app.ctx, "alice", { group: "own" });
     await app.ctx.options.set("GroupRatio", '{"default":1,"own":2,"vip":0.5,"slow":1,"secret":0.1}');
     await app.ctx.options.set("UserUsableGroups", OPEN);
   });
   afterEach(() => app.ctx.options.set("UserUsableGroups", OPEN));
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const create = (body: object) => app.call(alice.who, "POST", "/api/token/", { name: "t", ...body });
   const groupsOf = async (id: number) => (await app.call(alice.who, "GET", `/api/token/${id}`)).data.groups;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FORGET_WORDS } from "#contract/token.ts";
 import { fakeClock } from "#server/clock.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 const HINT = /^[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/;
 
@@ -11,22 +11,16 @@ describe.each(databases)("keys of tokens on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
   let url = "";
-  let drop: () => Promise<void>;
   let alice: SeededUser;
   let bob: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     url = await app.listen();
     alice = await seedUser(app.ctx, "alice");
     bob = await seedUser(app.ctx, "bob");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   const create = async (body: object) =>
     (await app.call(alice.who, "POST", "/api/token/", { name: "t", ...body })).data;
@@ -53,6 +47,9 @@ describe.each(databases)("keys of tokens on $name", (database) => {
           ({ id }: { id: number }) => id === made.id,
         ),
         (await app.call(alice.who, "GET", "/api/token/search?keyword=t")).data[0],
+        (await app.call(alice.who, "GET", "/api/token/?export=true")).data.find(
+          ({ id }: { id: number }) => id === made.id,
+        ),
         (await app.call(alice.who, "PUT", "/api/token/", { id: made.id, name: "t2" })).data,
       ];
       for (const token of seen)

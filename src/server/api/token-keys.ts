@@ -7,7 +7,7 @@ import { rotateKey } from "#server/store/old-keys.ts";
 import { forgetKey, listSealedTokens } from "#server/store/tokens.ts";
 import { audit } from "./audit-log.ts";
 import type { Call } from "./call.ts";
-import { reachToken } from "./token-reach.ts";
+import { reachToken, teamsOf } from "./token-reach.ts";
 import { hintOf, isOnceForced, makeKey, present } from "./token-rows.ts";
 
 /** Gives the actor's token another key; quota, limits and logs go on. Throws: when there is none, or another rotation was faster. */
@@ -21,7 +21,12 @@ export async function rotate(ctx: Context, call: Call<typeof tokenApi.rotate>): 
     const isDone = await rotateKey(tx, { token, key: stored, now, until: now + body.overlap });
     if (!isDone) throw justRotated();
     const detail = { name: token.name, overlap: body.overlap };
-    await audit(ctx, tx, call, { action: "token.rotate", target: token.id, detail });
+    await audit(ctx, tx, call, {
+      action: "token.rotate",
+      target: token.id,
+      detail,
+      teams: teamsOf({ team }),
+    });
   });
   await ctx.coord.publish("tokens", String(token.id));
   const { row } = await reachToken(ctx, actor, token.id);

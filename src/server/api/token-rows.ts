@@ -46,7 +46,7 @@ export function newRow(
     user_id: whose.userId,
     made_by: whose.madeBy,
     wallet_id: whose.walletId ?? 0,
-    // Its team is looked at by `holdProject`.
+    // Its team is looked at by `holdPayer`.
     project_id: whose.walletId ? (draft.project_id ?? 0) : 0,
     status: TokenStatus.enabled,
     name: draft.name,

@@ -24,10 +24,10 @@ import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
-import { holdProject } from "./team-projects.ts";
+import { holdPayer } from "./team-projects.ts";
 import { openGroups, refuseGroups } from "./token-groups.ts";
 import { forgetAll, justRotated, rotate } from "./token-keys.ts";
-import { enterTeam, type Reached, reachToken } from "./token-reach.ts";
+import { enterTeam, type Reached, reachToken, teamsOf } from "./token-reach.ts";
 import {
   hintOf,
   type KeyOf,
@@ -52,7 +52,11 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   async get(ctx, call) {
     const reached = await reachToken(ctx, call.actor, call.params.id);
     const ids = openable(call.actor, [reached.row]);
-    return presentOne(ctx, reached, opened(ctx, await ctx.reveals.open(call, "token", ids)));
+    return presentOne(
+      ctx,
+      reached,
+      opened(ctx, await ctx.reveals.open(call, "token", ids, teamsOf(reached))),
+    );
   },
 
   async create(ctx, call) {
@@ -61,11 +65,11 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     await refuseGroups(ctx, holder.walletId || holder.userId, chosenGroups(body));
     const { row, key } = newRow(ctx, holder, body);
     const id = await ctx.db.transaction().execute(async (tx) => {
-      await holdProject(tx, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
+      await holdPayer(tx, call, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
       const made = await insertToken(tx, row);
       const { name, remain_quota, unlimited_quota, expired_time, team_id, project_id } = body;
       const detail = { name, remain_quota, unlimited_quota, expired_time, team_id, project_id };
-      await audit(ctx, tx, call, { action: "token.create", target: made, detail });
+      await audit(ctx, tx, call, { action: "token.create", target: made, detail, teams: holder.teams });
       return made;
     });
     const reached = await reachToken(ctx, actor, id);
@@ -81,12 +85,13 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
       newRow(ctx, holder, { ...body, name: `${body.name}-${index + 1}` }),
     );
     const ids = await ctx.db.transaction().execute(async (tx) => {
-      await holdProject(tx, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
+      await holdPayer(tx, call, { teamId: holder.teamId, projectId: body.project_id ?? 0 });
       const made: number[] = [];
       for (const { row } of drafts) made.push(await insertToken(tx, row));
       const { name, count, remain_quota, unlimited_quota, expired_time, team_id, project_id } = body;
       const detail = { name, count, remain_quota, unlimited_quota, expired_time, team_id, project_id };
-      await audit(ctx, tx, call, { action: "token.create", target: made.join(","), detail });
+      const target = made.join(",");
+      await audit(ctx, tx, call, { action: "token.create", target, detail, teams: holder.teams });
       return made;
     });
     const tokens: Token[] = [];
@@ -109,7 +114,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     const isForgotten = !isToggle && body.shown_once === true && current.key_sealed !== "";
     await ctx.db.transaction().execute(async (tx) => {
       if (change.project_id !== undefined)
-        await holdProject(tx, { teamId: team?.id, projectId: change.project_id });
+        await holdPayer(tx, call, { teamId: team?.id, projectId: change.project_id });
       const isThere = await updateToken(tx, { id: current.id, ...holderOf(current), change });
       if (!isThere) throw faults.notFound("找不到该令牌");
       if (isForgotten) await forget(ctx, tx, current);
@@ -118,7 +123,8 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
         ...(quota === undefined ? {} : { remain_quota: quota }),
         ...(isForgotten ? { shown_once: true } : {}),
       };
-      await audit(ctx, tx, call, { action: "token.update", target: current.id, detail, before: current });
+      const act = { action: "token.update", target: current.id, detail, before: current } as const;
+      await audit(ctx, tx, call, { ...act, teams: teamsOf({ team }) });
     });
     if (quota !== undefined) await grant(ctx, actor, current, quota);
     await ctx.coord.publish("tokens", String(current.id));
@@ -132,11 +138,13 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 
   async remove(ctx, call) {
     const { actor, params } = call;
-    const { row } = await reachToken(ctx, actor, params.id);
+    const reached = await reachToken(ctx, actor, params.id);
+    const { row } = reached;
     await ctx.db.transaction().execute(async (tx) => {
       const isGone = await removeToken(tx, { id: row.id, ...holderOf(row), now: ctx.clock.seconds() });
       if (!isGone) throw faults.notFound("找不到该令牌");
-      await audit(ctx, tx, call, { action: "token.delete", target: params.id });
+      const detail = { name: row.name };
+      await audit(ctx, tx, call, { action: "token.delete", target: row.id, detail, teams: teamsOf(reached) });
     });
     await ctx.coord.publish("tokens", String(params.id));
     return null;
@@ -163,7 +171,9 @@ async function showPage(
   const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(query, DOWNWARDS) });
   // A file has no keys: nothing is opened for it.
   const ids = query.export ? [] : openable(actor, rows);
-  const keys = query.export ? new Set<number>() : await ctx.reveals.open(call, "token", ids);
+  const keys = query.export
+    ? new Set<number>()
+    : await ctx.reveals.open(call, "token", ids, teamsOf({ team }));
   const data = await present(ctx, rows, opened(ctx, keys), team);
   return { data, ...(await totalBeside(query, () => countTokens(ctx.db, filter))) };
 }
@@ -188,10 +198,10 @@ async function presentOne(ctx: Context, { row, team }: Reached, keyOf: KeyOf): P
 
 /** Who holds a new token, and the wallet that is to pay for it. Throws: when the actor may not make tokens of this team. */
 async function holderFor(ctx: Context, actor: Actor, teamId = 0) {
-  const own = { userId: actor.id, madeBy: 0, walletId: 0, teamId: undefined };
+  const own = { userId: actor.id, madeBy: 0, walletId: 0, teamId: undefined, teams: [] };
   if (teamId === 0) return own;
   const team = await enterTeam(ctx, { actor, params: { id: teamId } }, { right: "token" });
-  return { ...own, walletId: team.wallet_id, teamId: team.id };
+  return { ...own, walletId: team.wallet_id, teamId: team.id, teams: [team.id] };
 }
 
 /** What a token may spend is granted on the account that pays for it. */

@@ -3,7 +3,7 @@ import { fakeClock } from "#server/clock.ts";
 import { banner } from "#server/main/banner.ts";
 import { startTurnstile, type TurnstileEmulator } from "#test/emulators/service-emulators.ts";
 import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const MISSING = "请先完成人机验证";
@@ -15,15 +15,11 @@ describe.each(databases)("the human check on $name", (database) => {
   let app: TestApp;
   let turnstile: TurnstileEmulator;
   let smtp: SmtpEmulator;
-  let drop: () => Promise<void>;
   let count = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     [turnstile, smtp] = await Promise.all([startTurnstile(), startSmtp()]);
-    app = await createTestApp({
-      databaseUrl: made.url,
+    app = await createAppOn(database, {
       clock,
       env: { TRUSTED_PROXIES: "127.0.0.1", TURNSTILE_URL: turnstile.url },
     });
@@ -38,7 +34,6 @@ describe.each(databases)("the human check on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await Promise.all([turnstile.close(), smtp.close()]);
-    await drop();
   });
   afterEach(async () => {
     turnstile.hang = false;

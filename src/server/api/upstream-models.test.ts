@@ -39,6 +39,17 @@ describe("the models of an upstream", () => {
     expect((await ask(typed())).data).toEqual(["gemini-x", "llama3:8b"]);
   });
 
+  test("are queried with the rules on headers that the form holds", async () => {
+    upstream.script(json({ data: [{ id: "a" }] }));
+    const value = "Key {{key}}";
+    const rule = { id: "r", do: [{ op: "setHeader", name: "Authorization", value }] };
+    expect((await ask({ ...typed(), rewrite: { v: 1, rules: [rule] } })).data).toEqual(["a"]);
+    expect(upstream.journal[0]?.headers.authorization).toBe(`Key ${KEY}`);
+    const barred = { id: "r", do: [{ op: "setHeader", name: "Host", value: "x" }] };
+    expect(await ask({ ...typed(), rewrite: { v: 1, rules: [barred] } })).toMatchObject({ success: false });
+    expect(upstream.journal).toHaveLength(1);
+  });
+
   test("of a stored channel are queried with its key, at its own address whatever else is sent", async () => {
     const { ctx } = app;
     const id = await seedChannel(ctx.db, {

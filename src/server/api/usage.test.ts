@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { RelayDone } from "#server/events.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 
 const HOUR_MS = 3_600_000;
@@ -13,7 +13,6 @@ const START_SEC = 1_800_000_000;
 describe.each(databases)("the reports of the dashboard on $name", (database) => {
   const clock = fakeClock(START_SEC * 1000);
   let app: TestApp;
-  let drop: () => Promise<void>;
   let alice: SeededUser;
   let bob: SeededUser;
   let channelId: number;
@@ -82,9 +81,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     });
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     [alice, bob] = [await seedUser(app.ctx, "alice"), await seedUser(app.ctx, "bob")];
     channelId = await seedChannel(app.ctx.db, { name: "主线路" });
     await call(alice, { model: "old", chargedQuota: 100 });
@@ -100,10 +97,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     failAt(channelId);
     failAt(77);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("cut days where the reader's day begins, and leave out what is older", async () => {
     const shanghai = (await app.call(alice.who, "GET", "/api/user/usage?days=7&offset=480")).data;

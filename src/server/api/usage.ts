@@ -1,5 +1,6 @@
 // Handlers: the reports of the dashboard, from the sums by hour.
 import { NAMED_MODELS, type SiteUsage, type UsageReport, type usageApi } from "#contract/usage.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { channelNames } from "#server/store/logs.ts";
 import { listChannelTraffic, listTrafficDays, type Outcomes } from "#server/store/traffic.ts";
@@ -13,7 +14,6 @@ import {
 } from "#server/store/usage.ts";
 import type { Handlers } from "./call.ts";
 
-const DAY_SEC = 86_400;
 /** Rows of a ranking. */
 const TOP = 10;
 

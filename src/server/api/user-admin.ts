@@ -13,6 +13,7 @@ import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   countUsers,
+  debtOf,
   findUserById,
   findUserByName,
   insertUser,
@@ -23,7 +24,8 @@ import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { madeOf, totalBeside } from "./list-query.ts";
 import { sortedPage } from "./page.ts";
-import { amountChanges, changedFields, describeEdit, pay } from "./user-amounts.ts";
+import { raiseOf, tellRaise } from "./raises.ts";
+import { amountChanges, changedFields, deltaOf, describeEdit, pay } from "./user-amounts.ts";
 import { aboutUser, profileChange } from "./user-change.ts";
 import { blankUser, presentUser } from "./users.ts";
 
@@ -35,7 +37,8 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
   search: (ctx, { query }) => listPage(ctx, query, query.keyword),
 
   async get(ctx, { actor, params }) {
-    return presentUser(subject(actor, await findUserById(ctx.db, params.id)));
+    const user = subject(actor, await findUserById(ctx.db, params.id));
+    return { ...presentUser(user), debt_quota: await debtOf(ctx.db, user.id) };
   },
 
   async create(ctx, call) {
@@ -72,11 +75,14 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
     const amounts = amountChanges(body, target);
     const keepSession =
       actor.id === target.id && session.id !== undefined ? ctx.secrets.hash(session.id) : undefined;
+    const delta = deltaOf(amounts.quota, BigInt(target.quota));
+    const raise = await raiseOf(ctx, { action: "user.update", target: target.id, delta });
     await ctx.db.transaction().execute(async (tx) => {
       await changeAccount(ctx, tx, { seen: target, change, keepSession });
-      const detail = describeEdit(change, body, amounts);
+      const detail = { ...raise, ...describeEdit(change, body, amounts) };
       await audit(ctx, tx, call, { action: "user.update", target: target.id, detail, before: target });
     });
+    tellRaise(ctx, call, { ...raise, name: target.username });
     await pay(ctx, call, { target, remark: body.remark ?? "", amounts });
     await ctx.coord.publish("users", String(target.id));
     return null;
@@ -87,13 +93,15 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
     const target = subject(actor, await findUserByName(ctx.db, body.username));
     const result = actionResult(actor, target, body.action);
     await ctx.db.transaction().execute(async (tx) => {
-      if (body.action === "delete") await removeAccount(ctx, tx, target);
-      else await changeAccount(ctx, tx, { seen: target, change: result });
+      const isDeleted = body.action === "delete";
+      const teams = isDeleted ? await removeAccount(ctx, tx, target) : [];
+      if (!isDeleted) await changeAccount(ctx, tx, { seen: target, change: result });
       await audit(ctx, tx, call, {
         action: `user.${body.action}`,
         target: target.id,
         detail: { username: target.username, ...result },
         before: target,
+        teams,
       });
     });
     await ctx.coord.publish("users", String(target.id));
@@ -103,12 +111,9 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
   async remove(ctx, call) {
     const target = subject(call.actor, await findUserById(ctx.db, call.params.id));
     await ctx.db.transaction().execute(async (tx) => {
-      await removeAccount(ctx, tx, target);
-      await audit(ctx, tx, call, {
-        action: "user.delete",
-        target: target.id,
-        detail: { username: target.username },
-      });
+      const teams = await removeAccount(ctx, tx, target);
+      const detail = { username: target.username };
+      await audit(ctx, tx, call, { action: "user.delete", target: target.id, detail, teams });
     });
     await ctx.coord.publish("users", String(target.id));
     return null;

@@ -5,9 +5,11 @@ import { microOf, yuanText } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { bookedUnder } from "#server/money/booked.ts";
+import { leastWithdrawal } from "#server/money/commission-terms.ts";
 import type { LogNote } from "#server/money/partner-operations.ts";
 import { balanceFault } from "#server/money/rules-booking.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
+import type { Options } from "#server/options.ts";
 import type { UserChange, UserRow } from "#server/store/users.ts";
 import { type ActCall, audit } from "./audit-log.ts";
 
@@ -54,11 +56,16 @@ export function amountChanges(body: UserUpdate, target: UserRow): AmountChanges 
   return amounts;
 }
 
+/** By how much a change raises a balance; below 0 = it lowers it. */
+export function deltaOf(change: AmountChange, current: bigint): bigint {
+  if (change === undefined) return 0n;
+  return "target" in change ? change.target - current : change.delta;
+}
+
 /** What the ledger will answer if the balance does not change before. */
 function foreseen(change: AmountChange, current: bigint): string {
   if (change === undefined) return "done";
-  const after = "target" in change ? change.target : current + change.delta;
-  return balanceFault(current, after) ?? "done";
+  return balanceFault(current, current + deltaOf(change, current)) ?? "done";
 }
 
 function units(value: number | undefined): bigint | undefined {
@@ -100,7 +107,7 @@ export async function pay(
   const by = { userId: target.id, actorId: actor.id };
   const refused: string[] = [];
   const hear = async (what: string, outcome: string) => {
-    await noteRefused(ctx, call, target.id, { what, outcome });
+    await noteRefused(ctx, call, { of: "user", id: target.id }, { what, outcome });
     const refusal = REFUSALS.get(outcome);
     if (refusal !== undefined) refused.push(refusal);
   };
@@ -129,11 +136,11 @@ export async function pay(
 export async function noteRefused(
   ctx: Context,
   call: ActCall,
-  target: number,
+  { of, id }: { readonly of: "user" | "team"; readonly id: number },
   { what, outcome }: { readonly what: string; readonly outcome: string },
 ): Promise<void> {
   if (outcome === "done" || outcome === "repeated") return;
-  await audit(ctx, ctx.db, call, { action: "user.amount_refused", target, detail: { what, outcome } });
+  await audit(ctx, ctx.db, call, { action: `${of}.amount_refused`, target: id, detail: { what, outcome } });
 }
 
 interface Once {
@@ -173,6 +180,11 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
 export function refuseUnbooked({ outcome }: { readonly outcome: string }): void {
   const refusal = REFUSALS.get(outcome);
   if (refusal !== undefined) throw faults.refused(refusal);
+}
+
+/** Why less than is paid out at once is refused. */
+export function leastText(options: Options): string {
+  return `提现金额不能少于 ${yuanText(leastWithdrawal(options))} 元`;
 }
 
 /** The audit log's detail of an edit: what changed, a password only by its name. */

@@ -1,17 +1,14 @@
 // How lists of users are ordered: amounts downwards, as in One API, which has no direction (requirements W3.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("users in order on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let admin: SeededUser;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     admin = await seedUser(app.ctx, "admin", { role: 10 });
     for (const [name, amount] of [
       ["a-some", 5],
@@ -23,10 +20,7 @@ describe.each(databases)("users in order on $name", (database) => {
       await app.ctx.db.updateTable("users").set(amounts).where("id", "=", id).execute();
     }
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   /** The users of this test as a list with this query has them. */
   const listed = async (path: string) => {

@@ -11,7 +11,9 @@ import { countTokens, findToken, insertToken, listTokens } from "#server/store/t
 import { findUserById } from "#server/store/users.ts";
 import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
-import { limitsOfToken, setLimitsOfToken } from "./limits.ts";
+import { boostOwned } from "./limit-boosts.ts";
+import { limitsOfToken } from "./limit-view.ts";
+import { setLimitsOfToken } from "./limits.ts";
 import { sortedPage } from "./page.ts";
 import { openGroups, refuseGroups } from "./token-groups.ts";
 import { newRow, present, setQuota } from "./token-rows.ts";
@@ -67,8 +69,14 @@ export const userToken: Handlers<{ userToken: typeof userTokenApi }>["userToken"
   async setLimits(ctx, call) {
     const { actor, params, body } = call;
     await owned(ctx, actor, params);
-    await setLimitsOfToken(ctx, call, params.token, body.limits);
+    await setLimitsOfToken(ctx, call, { id: params.token }, body.limits);
     return limitsOfToken(ctx, params.token, params.id);
+  },
+
+  async boostLimit(ctx, call) {
+    const { token: id } = call.params;
+    await owned(ctx, call.actor, call.params);
+    return boostOwned(ctx, call, { subject: "token", id }, { topic: "tokens", id });
   },
 };
 

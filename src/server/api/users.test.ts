@@ -1,20 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedPassword, seedUser } from "#test/seeds/seed.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asGuest, asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("the own account on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("shows everything but secrets", async () => {
     const alice = await seedUser(app.ctx, "alice");

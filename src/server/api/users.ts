@@ -64,7 +64,9 @@ export function shownRights(actor: Actor): Pick<User, "permissions" | "staff_set
 
 export const user: Handlers<{ user: typeof userApi }>["user"] = {
   async self(ctx, { actor }) {
-    return { ...presentUser(await getUser(ctx.db, actor.id)), ...shownRights(actor) };
+    const viewer = actor.viewer && { username: actor.viewer.username, until: actor.viewer.until };
+    const own = { ...presentUser(await getUser(ctx.db, actor.id)), ...shownRights(actor) };
+    return viewer === undefined ? own : { ...own, viewer };
   },
 
   async updateSelf(ctx, call) {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
 import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { signInNew } from "#test/worlds/mail-app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
@@ -11,14 +11,11 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
   let app: TestApp;
   let wechat: WeChatEmulator;
   let elsewhere: HttpEmulator;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     wechat = await startWeChat(clock.now);
     elsewhere = await startHttpEmulator(() => ({ status: 500, json: { message: "internal-canary" } }));
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    app = await createAppOn(database, { clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     await set("WeChatServerAddress", wechat.url);
     await set("WeChatServerToken", wechat.token);
     await set("WeChatAuthEnabled", "true");
@@ -26,7 +23,6 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await Promise.all([wechat.close(), elsewhere.close()]);
-    await drop();
   });
   afterEach(async () => {
     await set("WeChatAuthEnabled", "true");

@@ -13,7 +13,8 @@ import { openKey, type Secrets } from "#server/secrets.ts";
 import { listChannelCaps } from "#server/store/channel-limits.ts";
 import { listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
-import type { CallTimes, Rewriter } from "#server/upstream/call/call.ts";
+import type { Rewriter } from "#server/upstream/call/call.ts";
+import { callTimes } from "./call-times.ts";
 import { type Caps, capsOf } from "./channel-caps.ts";
 import type { KeyRing, LiveChannel } from "./live-channel.ts";
 import { filledProxy, openProxy, ownerOf } from "./proxies.ts";
@@ -142,7 +143,7 @@ export async function createCandidates({
           const opening = { known, next, ring: rings?.get(id), rewrite: rewrites?.get(id), caps };
           return openChannel({ secrets, events }, row, opening) ?? [];
         };
-        snapshot = build(rows.flatMap(open));
+        snapshot = snapshotOf(rows.flatMap(open));
         known = next;
         tellRenewed(before, snapshot, listeners);
       } while (isStale);
@@ -291,17 +292,12 @@ function liveChannel(
     rewrite,
     limits: caps.channels.get(row.id),
     keyLimits: ring === undefined ? undefined : caps.keys,
-    times: timesOf(row),
+    times: callTimes(row),
   };
 }
 
-/** undefined = as all. */
-function timesOf({ connect_ms, first_byte_ms, idle_ms, total_ms }: SealedChannel): CallTimes | undefined {
-  const times = { connectMs: connect_ms, firstByteMs: first_byte_ms, idleMs: idle_ms, totalMs: total_ms };
-  return Object.values(times).some((ms) => ms > 0) ? times : undefined;
-}
-
-function build(channels: readonly LiveChannel[]): Snapshot {
+/** Who serves what, as it is found. Pure. */
+export function snapshotOf(channels: readonly LiveChannel[]): Snapshot {
   const byGroup = new Map<string, Map<string, LiveChannel[]>>();
   const enabled = channels.filter(
     ({ status, keys }) => status === ChannelStatus.enabled && keys?.enabled !== 0,

@@ -2,7 +2,7 @@
 // costs nothing here.
 import type { ChannelLimitName } from "#contract/channel-limits.ts";
 import type { Clock } from "#server/clock.ts";
-import type { Limits } from "#server/limits/limits.ts";
+import type { Limits, Watched } from "#server/limits/limits.ts";
 import { type Counting, LIMITS, type Limit } from "#server/limits/table.ts";
 import type { LimitRefusal } from "#server/money/operations.ts";
 import type { LimitRef } from "#server/money/rows.ts";
@@ -85,9 +85,16 @@ interface GateParts {
   readonly clock: Pick<Clock, "now">;
 }
 
-interface Desk extends GateParts {
+interface GateState extends GateParts {
   /** When the calls of this process leave the minute that they are counted in, by the id of the limit. Unit: ms since 1970. */
   readonly minutes: Map<number, number[]>;
+}
+
+/** A limit that has no room for a call. */
+interface Refused {
+  readonly full: Full;
+  /** Until then it has none for the smallest call either; one that is past = that is not known. Unit: ms since 1970. */
+  readonly forAllMs: number;
 }
 
 /** Something taken, and how it is given back. */
@@ -98,7 +105,7 @@ interface Taken {
 }
 
 export function createChannelGate(parts: GateParts): ChannelGate {
-  const desk: Desk = { ...parts, minutes: new Map() };
+  const state: GateState = { ...parts, minutes: new Map() };
   const listeners = new Set<() => void>();
   const full = new Map<string, Full>();
 
@@ -109,12 +116,12 @@ export function createChannelGate(parts: GateParts): ChannelGate {
       const taken: Taken[] = [];
       try {
         for (const cap of caps.filter((one) => !isOfDay(one))) {
-          const one = await take(desk, cap, demand);
-          if ("kind" in one) return refused(cap, one);
+          const one = await take(state, cap, demand);
+          if ("full" in one) return refused(cap, one);
           taken.push(one);
         }
         const spent = await holdDays(caps, demand);
-        if (spent !== undefined) return refused(spent.cap, spent.full);
+        if (spent !== undefined) return refused(spent.cap, spent);
         const entered = taken.splice(0);
         return {
           kind: "entered",
@@ -140,11 +147,11 @@ export function createChannelGate(parts: GateParts): ChannelGate {
     },
   };
 
-  function refused({ subject, subjectId, name }: ChannelCap, found: Full): Full {
-    if (name === "running") return found;
+  function refused({ subject, subjectId }: ChannelCap, { full: found, forAllMs }: Refused): Full {
+    const now = parts.clock.now();
+    if (forAllMs <= now) return found;
     if (full.size >= KEPT_FULL) full.clear();
-    const untilMs = Math.min(found.untilMs, parts.clock.now() + REMEMBERED_MS);
-    full.set(`${subject} ${subjectId}`, { ...found, untilMs });
+    full.set(`${subject} ${subjectId}`, { ...found, untilMs: Math.min(forAllMs, now + REMEMBERED_MS) });
     return found;
   }
 
@@ -159,13 +166,14 @@ export function createChannelGate(parts: GateParts): ChannelGate {
 async function holdDays(
   caps: readonly ChannelCap[],
   demand: Demand,
-): Promise<{ readonly cap: ChannelCap; readonly full: Full } | undefined> {
+): Promise<(Refused & { readonly cap: ChannelCap }) | undefined> {
   const days = caps.filter(isOfDay);
   const refusal = await demand.hold(days.map(refOf));
   const cap = refusal && days.find(({ id }) => id === refusal.limitId);
   if (refusal === undefined || cap === undefined) return undefined;
   // A call that is larger than the day's quota has no room, and says nothing of other calls.
-  return { cap, full: fullOf(cap, refusal.canFit ? refusal.resetsAt * 1_000 : 0) };
+  const untilMs = refusal.canFit ? refusal.resetsAt * 1_000 : 0;
+  return { cap, full: fullOf(cap, untilMs), forAllMs: untilMs };
 }
 
 /** The windows of the ledger that the calls of a channel, and of its key, are counted in. */
@@ -173,7 +181,7 @@ export function daysOf(channel: LiveChannel): readonly LimitRef[] {
   return capsFor(channel).filter(isOfDay).map(refOf);
 }
 
-function isOfDay({ name }: ChannelCap): boolean {
+export function isOfDay({ name }: ChannelCap): boolean {
   return name === "day_quota";
 }
 
@@ -194,17 +202,23 @@ function fullOf({ subject, name }: ChannelCap, untilMs: number): Full {
   return { kind: "full", of: subject === "channel" ? "channel" : "key", name, untilMs };
 }
 
-async function take(desk: Desk, cap: ChannelCap, demand: Demand): Promise<Taken | Full> {
-  if (cap.name === "rpm" && cap.amount <= KEPT_CALLS) return takeSlot(desk, cap);
-  const { limits, clock } = desk;
+async function take(state: GateState, cap: ChannelCap, demand: Demand): Promise<Taken | Refused> {
   const counting = countingOf(cap);
+  if (cap.name === "rpm" && counting.isHeld) return takeSlot(state, cap, counting);
+  const { limits, clock } = state;
   if (cap.name === "running") {
     const free = await limits.hold(counting, "");
-    return free === undefined ? fullOf(cap, clock.now() + LOOK_MS) : { undo: free, leave: free };
+    if (free !== undefined) return { undo: free, leave: free };
+    return { full: fullOf(cap, clock.now() + LOOK_MS), forAllMs: 0 };
   }
   const worth = cap.name === "tpm" ? Math.max(1, Math.min(demand.tokens(), cap.amount)) : 1;
   const { allowed, retryAfterMs } = await limits.check(counting, "", worth);
-  if (!allowed) return fullOf(cap, clock.now() + retryAfterMs);
+  if (!allowed) {
+    const untilMs = clock.now() + retryAfterMs;
+    const { windowMs, burst } = counting.limit;
+    // A large call waits longer, for what it needs beyond one.
+    return { full: fullOf(cap, untilMs), forAllMs: untilMs - ((worth - 1) * windowMs) / burst };
+  }
   const back = (amount: number) => {
     // What cannot be given back comes back with time.
     if (amount !== 0) void limits.giveBack(counting, amount).catch(() => undefined);
@@ -215,12 +229,18 @@ async function take(desk: Desk, cap: ChannelCap, demand: Demand): Promise<Taken 
   };
 }
 
-async function takeSlot({ limits, clock, minutes }: Desk, cap: ChannelCap): Promise<Taken | Full> {
-  const limit = { ...LIMITS.channelCalls, burst: cap.amount };
-  const free = await limits.hold({ limit, subject: String(cap.id) }, "");
+async function takeSlot(
+  { limits, clock, minutes }: GateState,
+  cap: ChannelCap,
+  counting: Counting,
+): Promise<Taken | Refused> {
+  const free = await limits.hold(counting, "");
   const ours = minutes.get(cap.id) ?? [];
   // Those of other nodes leave it unseen.
-  if (free === undefined) return fullOf(cap, ours[0] ?? clock.now() + MINUTE_MS / cap.amount);
+  if (free === undefined) {
+    const untilMs = ours[0] ?? clock.now() + MINUTE_MS / cap.amount;
+    return { full: fullOf(cap, untilMs), forAllMs: untilMs };
+  }
   const endsMs = clock.now() + MINUTE_MS;
   ours.push(endsMs);
   minutes.set(cap.id, ours);
@@ -240,13 +260,16 @@ async function takeSlot({ limits, clock, minutes }: Desk, cap: ChannelCap): Prom
   };
 }
 
-function countingOf({ id, name, amount }: ChannelCap): Counting {
-  return { limit: limitOf(name, amount), subject: String(id) };
+/** How a limit is counted that is no day's. */
+export function countingOf({ id, name, amount }: ChannelCap): Watched {
+  const isHeld = name === "running" || (name === "rpm" && amount <= KEPT_CALLS);
+  return { limit: limitOf(name, amount), subject: String(id), isHeld };
 }
 
 function limitOf(name: ChannelLimitName, amount: number): Limit {
   if (name === "running") return { ...LIMITS.channelRunning, burst: amount };
   if (name === "tpm") return { ...LIMITS.channelTokens, burst: amount };
+  if (amount <= KEPT_CALLS) return { ...LIMITS.channelCalls, burst: amount };
   const burst = Math.ceil(amount / TENTHS);
   return { ...LIMITS.channelCalls, burst, windowMs: (MINUTE_MS * burst) / amount };
 }

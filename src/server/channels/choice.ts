@@ -56,6 +56,15 @@ interface Lot {
   readonly weight: number;
 }
 
+/** The candidates without those that rest: where another group comes after this one they are passed over (requirements K15). */
+export function withoutResting<C extends Choosable>(
+  candidates: readonly C[],
+  isOpen: (id: number) => boolean,
+): readonly C[] {
+  const left = candidates.filter(({ id }) => !isOpen(id));
+  return left.length === candidates.length ? candidates : left;
+}
+
 /**
  * Chooses among candidates: the highest priority that is left; within it by the strategy, and by weight, where all-zero weights mean an
  * even choice and a zero beside positive ones means "only when the others failed" (requirements W9.2).

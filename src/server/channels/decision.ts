@@ -4,7 +4,7 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import type { RouteVerdict } from "#contract/route.ts";
 import type { ChannelStrategy } from "#contract/strategy.ts";
-import { type Choice, choose } from "./choice.ts";
+import { type Choice, choose, withoutResting } from "./choice.ts";
 import type { LiveChannel } from "./live-channel.ts";
 
 /** So many candidates are named; the others are counted. */
@@ -83,13 +83,14 @@ export class KeptChoice {
   /** The candidates without those that rest. */
   left(candidates: readonly LiveChannel[], isOpen: (id: number) => boolean): readonly LiveChannel[] {
     this.#rest = "";
-    const resting = candidates.filter(({ id }) => isOpen(id));
-    if (resting.length === 0) return candidates;
-    this.#rest = resting
+    const left = withoutResting(candidates, isOpen);
+    if (left === candidates) return candidates;
+    this.#rest = candidates
+      .filter((candidate) => !left.includes(candidate))
       .slice(0, MOST_TOLD)
       .map(({ id }) => keptCandidate(id, "resting"))
       .join("");
-    return candidates.filter((candidate) => !resting.includes(candidate));
+    return left;
   }
 
   /** Only one candidate is there; undefined = that is all there is to tell. */

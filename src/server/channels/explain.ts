@@ -1,124 +1,250 @@
 // Why calls go to which channel: every channel with its verdict, by the same functions that choose for the relay (requirements C47). Calls
-// nothing and changes nothing; what it knows of failures and limits is this process's view.
-import { ChannelStatus } from "#contract/channel.ts";
-import { NO_CHANNEL_LIMITS } from "#contract/channel-limits.ts";
-import type { RouteChannel, RouteExplanation, RouteFormat, RouteKey, RouteVerdict } from "#contract/route.ts";
+// nothing and changes nothing; what it knows of failures is this process's view.
+import type { RelayFormat } from "#contract/relay-endpoint.ts";
+import type { RouteChannel, RouteExplanation, RouteVerdict } from "#contract/route.ts";
 import { allowedBy } from "#contract/route-rule.ts";
-import type { Clock } from "#server/clock.ts";
 import type { RenamedGroups } from "#server/coord/renamed-groups.ts";
-import { charge } from "#server/money/price.ts";
+import { isBelowCost } from "#server/money/below-cost.ts";
+import { charge, type Price } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
-import type { Options } from "#server/options.ts";
+import { videoPrice } from "#server/money/video-price.ts";
+import type { ChannelCap } from "#server/store/channel-limits.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
-import type { Candidates } from "./candidates.ts";
-import type { ChannelGate } from "./channel-caps.ts";
-import { choose } from "./choice.ts";
+import { type Candidates, withKey } from "./candidates.ts";
+import { type CapParts, type CapState, capStates, firstFull, limitsTold } from "./caps-left.ts";
+import type { Full } from "./channel-caps.ts";
+import { choose, withoutResting } from "./choice.ts";
 import { outsideOf } from "./decision.ts";
+import { type KeyParts, type KeysOutlook, keyCapsOf, outlookOf } from "./explain-keys.ts";
+import { byRank, refusalOf } from "./explain-words.ts";
+import { type CallFormat, callFormat, isCountOf, type Lack } from "./formats.ts";
 import type { Health } from "./health.ts";
 import type { LiveChannel } from "./live-channel.ts";
 import { ruleFor } from "./route-rules.ts";
 import { costOf, createStrategy, strategyOf } from "./strategy.ts";
 
-export interface ExplainParts {
+export interface ExplainParts extends KeyParts, CapParts {
+  readonly clock: CapParts["clock"];
   readonly candidates: Pick<Candidates, "all" | "find">;
-  readonly health: Pick<Health, "openCircuits" | "restOf" | "pace">;
-  readonly gate: Pick<ChannelGate, "fullNow">;
-  readonly clock: Pick<Clock, "now">;
+  readonly health: Pick<Health, "openCircuits" | "restOf" | "wayRests" | "pace">;
   prices(): PriceBook;
-  readonly options: Pick<Options, "get">;
   readonly renamedGroups: Pick<RenamedGroups, "otherNames">;
 }
 
 export interface AskedRoute {
   readonly group: string;
   readonly model: string;
-  readonly endpoint: RouteFormat;
+  readonly format: RelayFormat;
   /** What rules go by beside: the team that pays (0 = none) and the size of the body. */
   readonly teamId: number;
   readonly bytes: number;
+  /** Another group of the token comes after this one. */
+  readonly mayMoveOn?: boolean;
 }
 
+/** An explanation, and what it knows of the keys of channels that have several. */
+export interface Explained {
+  readonly told: RouteExplanation;
+  readonly keys: ReadonlyMap<number, KeysOutlook>;
+}
+
+/** Why a channel is passed over when its turn comes: then the relay goes on to the next one, as after a failed call. */
+type Bar = Lack | "price_missing" | "below_cost" | "keys_none";
+
+/** What is known of the candidates before one is chosen. */
+interface Known {
+  readonly format: CallFormat;
+  readonly bars: ReadonlyMap<number, Bar>;
+  readonly full: ReadonlyMap<number, Full>;
+  readonly states: ReadonlyMap<number, CapState>;
+  readonly keys: ReadonlyMap<number, KeysOutlook>;
+  readonly priceFor: (channel: LiveChannel) => Price | undefined;
+}
+
+type Judged = readonly [RouteVerdict, odds: number];
+
 /** Tells of every channel what becomes of it now. */
-export function explainRoute(parts: ExplainParts, asked: AskedRoute): RouteExplanation {
+export async function explainRoute(parts: ExplainParts, asked: AskedRoute): Promise<Explained> {
   const { group, model } = asked;
   const found = parts.candidates.find(group, model);
   const groups = [group, ...parts.renamedGroups.otherNames(group)];
   const rule = ruleFor(parts.options.get("RouteRules"), { ...asked, groups });
   const candidates = rule === undefined ? found : allowedBy(rule, found);
-  const verdicts = new Map<number, readonly [RouteVerdict, number]>();
-  const absent = candidates.filter((channel) => !canServe(parts, channel, asked));
-  const full = candidates.filter((channel) => parts.gate.fullNow(channel) !== undefined);
-  const strategy = strategyOf(parts, group);
-  const call = { model, endpoint: asked.endpoint, isStream: true };
-  const choice = {
-    strategy: createStrategy({ ...parts, pace: parts.health.pace }, strategy, call),
-    tried: idsOf(absent),
-    full: idsOf(full),
-    random: 0,
-    isOpen: parts.health.openCircuits(model),
+  const known = await knownOf(parts, candidates, asked);
+  const isCount = known.format.counts !== undefined;
+  const verdicts = judge(parts, candidates, asked, known);
+  const channels = parts.candidates
+    .all()
+    .map((channel) =>
+      tell(
+        parts,
+        channel,
+        { model, known },
+        verdicts.get(channel.id) ?? [outsideOf(channel, group, model), 0],
+      ),
+    );
+  const told = {
+    group,
+    model,
+    by_token: known.format.isText,
+    strategy: strategyOf(parts, group),
+    native_first: parts.options.get("NativeFormatFirstEnabled"),
+    rule: rule?.name ?? "",
+    refusal: refusalOf(channels, asked, {
+      rule: rule?.name,
+      isPriced: isCount || candidates.some((one) => known.priceFor(one) !== undefined),
+      isCountedHere: isCount && candidates.length > 0,
+    }),
+    channels: channels.sort(byRank),
   };
-  choose(candidates, choice, {
+  return { told, keys: known.keys };
+}
+
+/** By the choice itself. */
+function judge(
+  parts: ExplainParts,
+  candidates: readonly LiveChannel[],
+  { group, model, mayMoveOn }: AskedRoute,
+  { format, bars, full }: Known,
+): ReadonlyMap<number, Judged> {
+  const { endpoint, isStream, counts } = format;
+  const isOpen = parts.health.openCircuits(model);
+  const isOver = (mayMoveOn === true || counts !== undefined) && isOpen !== undefined;
+  const left = isOver ? withoutResting(candidates, isOpen) : candidates;
+  const verdicts = new Map<number, Judged>(
+    candidates.flatMap(({ id }): [number, Judged][] => (isOpen?.(id) === true ? [[id, ["resting", 0]]] : [])),
+  );
+  const strategy = strategyOf(parts, group);
+  const choice = {
+    strategy: createStrategy({ ...parts, pace: parts.health.pace }, strategy, { model, endpoint, isStream }),
+    tried: new Set(bars.keys()),
+    full: new Set(full.keys()),
+    random: 0,
+    isOpen,
+  };
+  choose(left, choice, {
     most: Number.POSITIVE_INFINITY,
     tell({ id }, verdict, oddsOf) {
       const odds = oddsOf();
       // Chance decides among those that are left.
-      const told = verdict === "tried" ? "endpoint_absent" : odds > 0 ? "next" : verdict;
-      verdicts.set(id, [told, odds]);
+      verdicts.set(id, [odds > 0 ? "next" : (bars.get(id) ?? verdict), odds]);
     },
   });
-  const channels = parts.candidates
-    .all()
-    .map((channel) =>
-      tell(parts, channel, asked, verdicts.get(channel.id) ?? [outsideOf(channel, asked.group, model), 0]),
-    );
-  const native_first = parts.options.get("NativeFormatFirstEnabled");
-  const refusal = refusalOf(channels, asked, rule?.name);
-  return {
-    group,
-    model,
-    strategy,
-    native_first,
-    rule: rule?.name ?? "",
-    refusal,
-    channels: channels.sort(byRank),
+  return verdicts;
+}
+
+/** What calls would find out of the candidates one after the other. */
+async function knownOf(
+  parts: ExplainParts,
+  candidates: readonly LiveChannel[],
+  asked: AskedRoute,
+): Promise<Known> {
+  const format = callFormat(asked.format);
+  const priceFor = pricesOf(parts, candidates, asked);
+  const states = await capStates(parts, [
+    ...parts.candidates.all().flatMap(({ limits }) => limits ?? []),
+    ...candidates.flatMap(keyCapsOf),
+  ]);
+  const takesFrom = takingOf(format);
+  const bars = new Map<number, Bar>();
+  const full = new Map<number, Full>();
+  const keys = new Map<number, KeysOutlook>();
+  for (const channel of candidates) {
+    const { id, limits, keys: ring } = channel;
+    const outlook = ring && outlookOf(parts, channel, ring, { model: asked.model, states, takesFrom });
+    if (outlook !== undefined) keys.set(id, outlook);
+    const spent = outlook && spentBy(outlook);
+    const bar =
+      barOf(parts, channel, asked, { format, price: priceFor(channel) }) ??
+      (spent === "keys_none" ? spent : undefined);
+    if (bar !== undefined) bars.set(id, bar);
+    const room =
+      firstFull(limits?.filter(takesFrom), states) ??
+      parts.gate.fullNow(channel) ??
+      (spent === "keys_none" ? undefined : spent);
+    if (room !== undefined) full.set(id, room);
+  }
+  return { format, bars, full, states, keys, priceFor };
+}
+
+/** Which limits calls take from: a count uses no tokens and no money of its channel. */
+export function takingOf({ counts }: Pick<CallFormat, "counts">): (cap: ChannelCap) => boolean {
+  return counts === undefined ? () => true : ({ name }) => name === "rpm" || name === "running";
+}
+
+/** Why none of its keys is left, or has room; undefined = some is. */
+function spentBy({ keys, full }: KeysOutlook): Full | "keys_none" | undefined {
+  if (keys.some(({ verdict }) => verdict === "next")) return undefined;
+  const [first] = full.values();
+  return first ?? "keys_none";
+}
+
+/**
+ * What calls to each channel are charged by: one without a price of its own takes that of the first candidate that has one, but for videos and
+ * batches; all responses in the background are charged by the first.
+ */
+function pricesOf(
+  { prices }: ExplainParts,
+  candidates: readonly LiveChannel[],
+  { model, group, format }: AskedRoute,
+): (channel: LiveChannel) => Price | undefined {
+  const book = prices();
+  const own = ({ mapping }: LiveChannel) => {
+    const upstreamModel = mapping.get(model) ?? model;
+    return format === "videos"
+      ? videoPrice(book, { model, upstreamModel, resolution: "", group })
+      : book.show(model, upstreamModel, group);
   };
+  if (format === "videos" || format === "batches") return own;
+  const priced = candidates.find((channel) => own(channel) !== undefined);
+  const first = priced && own(priced);
+  return format === "background" ? () => first : (channel) => own(channel) ?? first;
 }
 
-function idsOf(channels: readonly LiveChannel[]): ReadonlySet<number> {
-  return new Set(channels.map(({ id }) => id));
-}
-
-/** Whether its provider has the interface, and there is a price: the relay finds that out when it is the channel's turn, and goes on. */
-function canServe({ options }: ExplainParts, channel: LiveChannel, { model, endpoint }: AskedRoute): boolean {
-  const name = channel.mapping.get(model) ?? model;
-  const key = { endpoint, model: name, apiVersion: "", isStream: false } as const;
-  return planCall(channel.keys?.first(channel) ?? channel, key, (name) => options.get(name)).kind === "plan";
+/** Why the relay passes it over when its turn comes. */
+function barOf(
+  { options, prices }: ExplainParts,
+  channel: LiveChannel,
+  { model, format: name }: AskedRoute,
+  { format, price }: { readonly format: CallFormat; readonly price: Price | undefined },
+): Bar | undefined {
+  const lack = format.lacks(channel);
+  if (lack !== undefined || format.plan === undefined)
+    return lack ?? (name === "videos" && price === undefined ? "price_missing" : undefined);
+  const key = { ...format.plan, model: channel.mapping.get(model) ?? model, apiVersion: "", isStream: false };
+  const plan = planCall(withKey(channel), key, (option) => options.get(option));
+  if (plan.kind !== "plan") return "endpoint_absent";
+  if (format.counts !== undefined) return isCountOf(plan, format.counts) ? undefined : "endpoint_absent";
+  if (price === undefined || !options.get("RefuseBelowCostEnabled")) return undefined;
+  const wanted = { model, promptTokens: 0, isSpoken: name === "realtime" };
+  return isBelowCost({ options, prices }, { channel, sold: price }, wanted) ? "below_cost" : undefined;
 }
 
 function tell(
   parts: ExplainParts,
   channel: LiveChannel,
-  { model, group }: AskedRoute,
-  [verdict, odds]: readonly [RouteVerdict, number],
+  { model, known }: { readonly model: string; readonly known: Known },
+  [verdict, odds]: Judged,
 ): RouteChannel {
   const { id, name, type, priority, weight } = channel;
-  const upstreamModel = channel.mapping.get(model) ?? model;
-  const full = verdict === "limited" ? parts.gate.fullNow(channel) : undefined;
+  const { format, full, states, priceFor } = known;
+  const room = verdict === "limited" ? full.get(id) : undefined;
   const rest = verdict === "resting" ? parts.health.restOf(channel, model) : undefined;
-  const untilMs = full?.untilMs ?? rest?.untilMs ?? 0;
-  const limits = { ...NO_CHANNEL_LIMITS };
-  const speed = parts.health.pace.speedOf(id, model, true);
-  for (const cap of channel.limits ?? []) limits[cap.name] = cap.amount;
+  const untilMs = room?.untilMs ?? rest?.untilMs ?? 0;
+  const speed = parts.health.pace.speedOf(id, model, format.isStream);
   return {
-    ...{ id, name, type, priority, weight, verdict, odds, limits },
-    limit: full?.name ?? "",
+    ...{ id, name, type, priority, weight, verdict, odds },
+    limit: room?.name ?? "",
+    limit_of: room?.of ?? "channel",
     rests: rest?.what ?? "",
     until: Math.ceil(untilMs / 1_000),
-    upstream_model: upstreamModel,
+    ...{ reason: "", since: 0 },
+    upstream_model: channel.mapping.get(model) ?? model,
     cost: costOf(parts, channel, model) ?? null,
     latency_ms: Math.round(speed.ms ?? 0),
     in_flight: speed.inFlight,
-    price: priceOf(parts, { model, upstreamModel, group }),
+    price: format.isText ? priceTold(priceFor(channel)) : null,
+    limits: limitsTold(channel.limits, states),
     keys: [],
     keys_total: channel.keys?.enabled ?? 0,
   };
@@ -126,84 +252,11 @@ function tell(
 
 const MILLION = 1_000_000;
 
-function priceOf(
-  { prices }: ExplainParts,
-  { model, upstreamModel, group }: { model: string; upstreamModel: string; group: string },
-): RouteChannel["price"] {
-  const price = prices().find(model, upstreamModel, group);
+function priceTold(price: Price | undefined): RouteChannel["price"] {
   if (price === undefined) return null;
   const plain = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   return {
     input: Number(charge({ ...plain, promptTokens: MILLION }, price)),
     output: Number(charge({ ...plain, completionTokens: MILLION }, price)),
   };
-}
-
-const PASSED = ["weight_zero", "format_other", "dearer", "slower"] as const satisfies readonly RouteVerdict[];
-const SERVES: readonly RouteVerdict[] = ["next", "left", ...PASSED, "priority_lower"];
-
-/** Why a call is refused before or after the choice; "" = some channel serves it. */
-function refusalOf(
-  channels: readonly RouteChannel[],
-  { group, model }: AskedRoute,
-  rule: string | undefined,
-): string {
-  if (channels.length === 0) return "还没有渠道";
-  const serving = channels.filter(({ verdict }) => verdict === "next");
-  if (serving.length > 0) {
-    const priced = channels.some(({ verdict, price }) => SERVES.includes(verdict) && price !== null);
-    return priced ? "" : `模型 ${model} 没有价格，调用会被拒绝`;
-  }
-  const has = (verdict: RouteVerdict) => channels.some((channel) => channel.verdict === verdict);
-  if (rule !== undefined && has("rule") && !SERVES.some(has) && !has("limited") && !has("resting"))
-    return `路由规则“${rule}”没有给模型 ${model} 留下可用的渠道`;
-  if (has("limited")) return "能用的渠道都达到了限额，请求会排队或得到 429";
-  if (has("endpoint_absent")) return "有此模型的渠道都不支持这种接口";
-  if (has("disabled") || has("auto_disabled") || has("keys_none"))
-    return `分组 ${group} 下有模型 ${model} 的渠道都已停用`;
-  if (has("group")) return `有模型 ${model} 的渠道都不在分组 ${group}`;
-  return `没有渠道提供模型 ${model}`;
-}
-
-/** Those that serve come first, then those that nearly do. */
-function byRank(a: RouteChannel, b: RouteChannel): number {
-  return rank(a) - rank(b) || b.odds - a.odds || b.priority - a.priority || a.id - b.id;
-}
-
-const RANKS: readonly RouteVerdict[] = [
-  "next",
-  ...PASSED,
-  "priority_lower",
-  "limited",
-  "resting",
-  "endpoint_absent",
-  "rule",
-  "keys_none",
-  "auto_disabled",
-  "disabled",
-  "group",
-  "model",
-];
-
-function rank({ verdict }: RouteChannel): number {
-  return RANKS.indexOf(verdict);
-}
-
-/** What becomes of one of a channel's keys; `row` = as it is stored. */
-export function explainKey(
-  { gate, clock }: Pick<ExplainParts, "gate" | "clock">,
-  channel: LiveChannel,
-  row: { readonly id: number; readonly name: string; readonly status: number; readonly models: string },
-  model: string,
-): RouteKey {
-  const { id, name, status } = row;
-  const { inFlight, restsUntilMs } = channel.keys?.state(id, clock.now()) ?? { inFlight: 0, restsUntilMs: 0 };
-  const full = gate.fullNow({ ...channel, keyId: id, limits: undefined });
-  const untilMs = restsUntilMs || (full?.untilMs ?? 0);
-  const told = { id, name, until: Math.ceil(untilMs / 1_000), in_flight: inFlight };
-  if (status === ChannelStatus.autoDisabled) return { ...told, verdict: "auto_disabled" };
-  if (status !== ChannelStatus.enabled) return { ...told, verdict: "disabled" };
-  if (row.models !== "" && !row.models.split(",").includes(model)) return { ...told, verdict: "model" };
-  if (restsUntilMs > 0) return { ...told, verdict: "resting" };
-  return { ...told, verdict: full === undefined ? "next" : "limited" };
 }

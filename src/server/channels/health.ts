@@ -6,7 +6,7 @@ import type { Tools } from "#server/tools.ts";
 import { isPathAbsent, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { type Candidates, originOf } from "./candidates.ts";
 import { CircuitBreakers, type Permit } from "./circuit-breakers.ts";
-import type { LiveChannel } from "./live-channel.ts";
+import type { LiveChannel, WayRests } from "./live-channel.ts";
 import { createPace, type Pace } from "./pace.ts";
 
 export interface Health {
@@ -29,6 +29,8 @@ export interface Health {
   ): { readonly what: "circuit" | "proxy" | "keys"; readonly untilMs: number } | undefined;
   /** Whether a channel's circuit is open for this model now, or its proxy rests; undefined = neither is so of any. */
   openCircuits(model: string): ((channelId: number) => boolean) | undefined;
+  /** Until when ways of a channel's calls rest because their proxies failed (requirements C14); undefined = no proxy failed lately. */
+  wayRests(channel: LiveChannel): WayRests | undefined;
 }
 
 interface HealthParts extends Pick<Tools, "db" | "clock" | "options" | "coord" | "events" | "notify"> {
@@ -126,18 +128,18 @@ export function createHealth(parts: HealthParts): Health {
       if (circuits.size > 0) circuits.answered(channelId, model, permit, clock.now());
     },
     restOf: (channel, model) => restOf(parts, circuits, channel, model),
+    wayRests: (channel) => wayRestsOf(egress.restingProxies(), channel),
     openCircuits(model) {
       const isOpen = circuits.size === 0 ? undefined : circuits.openFor(model, clock.now());
-      const isResting = egress.restingProxies();
-      if (isResting === undefined && !candidates.hasRings()) return isOpen;
+      const resting = egress.restingProxies();
+      if (resting === undefined && !candidates.hasRings()) return isOpen;
       const now = clock.now();
       return (channelId) => {
         const channel = candidates.byId(channelId);
         if (isOpen?.(channelId) === true || channel === undefined) return true;
-        return (
-          channel.keys?.isResting(model, now) === true ||
-          isResting?.(channel.route, originOf(channel)) === true
-        );
+        const wayRests = wayRestsOf(resting, channel);
+        if (channel.keys !== undefined) return channel.keys.isResting(channel, { model, now, wayRests });
+        return wayRests !== undefined && wayRests(channel.route) > 0;
       };
     },
   };
@@ -152,9 +154,23 @@ function restOf(
   const now = clock.now();
   const untilMs = circuits.untilFor(channel.id, model, now);
   if (untilMs > 0) return { what: "circuit", untilMs };
-  if (egress.restingProxies()?.(channel.route, originOf(channel)) === true)
-    return { what: "proxy", untilMs: 0 };
-  return channel.keys?.isResting(model, now) === true ? { what: "keys", untilMs: 0 } : undefined;
+  const wayRests = wayRestsOf(egress.restingProxies(), channel);
+  if (channel.keys !== undefined) return channel.keys.restOf(channel, { model, now, wayRests });
+  const proxyMs = wayRests?.(channel.route) ?? 0;
+  return proxyMs > 0 ? { what: "proxy", untilMs: proxyMs } : undefined;
+}
+
+function wayRestsOf(
+  resting: ReturnType<HealthParts["egress"]["restingProxies"]>,
+  channel: LiveChannel,
+): WayRests | undefined {
+  if (resting === undefined) return undefined;
+  // An address is read once for all keys, and only where a proxy is looked for.
+  let origin: string | undefined;
+  return (way) => {
+    origin ??= originOf(channel);
+    return resting(way, origin);
+  };
 }
 
 async function disable(
@@ -179,13 +195,17 @@ async function disable(
 
 /** One of several keys has failed for the last time; the channel goes with its last one (requirements C26). */
 async function disableKey(
-  { db, clock, coord, events, notify }: HealthParts,
+  ctx: HealthParts,
   { id: channelId, keyId }: LiveChannel,
   fault: RelayFault,
 ): Promise<void> {
+  const { db, clock, coord, events, notify } = ctx;
   const { autoDisableKey } = await import("#server/store/channel-keys.ts");
+  const { nextKeyProbe } = await import("./probe-times.ts");
   const reason = fault.detail.slice(0, 200);
-  const ended = await autoDisableKey(db, { channelId, keyId }, { reason, now: clock.seconds() });
+  const now = clock.seconds();
+  const next = nextKeyProbe({ since: now, probes: 0, reason }, ctx);
+  const ended = await autoDisableKey(db, { channelId, keyId }, { reason, now, next });
   if (ended === undefined) return;
   await coord.publish("channels", String(channelId));
   events.channelStatusChanged({

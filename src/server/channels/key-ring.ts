@@ -1,11 +1,22 @@
-// The keys of a channel that has several: which one a call gets, which rest, whose fault a failure is (requirements C24, C25, C26, C28).
-// Loaded only where a channel has several. Everything is kept in this process; the only truth is the table.
+// The keys of a channel that has several: which one a call gets, whose fault a failure is (requirements C24, C25, C26, C28). Loaded only where a
+// channel has several. Everything is kept in this process; the only truth is the table.
 
-import { type Free, Key, KeyList, type OpenKey, type SealedKey } from "./key-list.ts";
-import type { KeyChoice, KeyFailure, KeyRing, KeyState, LiveChannel } from "./live-channel.ts";
+import type { Key, KeyList, OpenKey, SealedKey } from "./key-list.ts";
+import { isIn } from "./key-mask.ts";
+import { DRAWS, type Drawn, oddsOfKeys } from "./key-odds.ts";
+import { ALL_MODELS, circle, KeyPool, type Look, restAt } from "./key-pool.ts";
+import type {
+  KeyAsked,
+  KeyChoice,
+  KeyFailure,
+  KeyOutlook,
+  KeyRing,
+  KeyState,
+  LiveChannel,
+  RingRest,
+} from "./live-channel.ts";
+import { hasOwnWay } from "./proxies.ts";
 
-/** So often chance is asked before all keys are looked through. */
-const DRAWS = 8;
 /** Refusals of the credential one after another that end a key (requirements R26). */
 const REFUSALS = 3;
 /** A key that was refused, or may not use a model, rests so long; refused at first, for a moment. */
@@ -13,29 +24,20 @@ const ENDED_MS = 600_000;
 const REFUSED_MS = 10_000;
 const SATURATED_MS = 2_000;
 const PROXY_MS = 10_000;
-const LONGEST_MS = ENDED_MS;
 /** So many keys that are saturated within this time make the channel saturated. */
 const CROWD = 3;
 const CROWD_MS = 2_000;
-/** Lists of keys by model are kept for so many models. */
-const LISTS = 200;
-const ALL_MODELS = "";
+const NONE_TRIED: ReadonlySet<number> = new Set();
 
 export class Ring implements KeyRing {
   readonly version: number;
+  readonly #pool: KeyPool;
   readonly #open: OpenKey;
+  readonly #random: () => number;
   readonly #onUnreadable: (keyId: number, error: unknown) => void;
-  /** Enabled, in the order of their ids. */
-  #enabled: Key[];
-  readonly #byId: Map<number, Key>;
-  readonly #hasModels: boolean;
-  /** Model → the keys that may use it; "" = all. */
-  readonly #lists = new Map<string, KeyList>();
-  /** Model ("" = all) → key id → until when it rests. */
-  readonly #rests: Map<string, Map<number, number>>;
-  /** Model → the keys that said lately that they are saturated. */
+  /** Model → the last keys that said that they are saturated, and when (ms since 1970). */
   readonly #saturated = new Map<string, Map<number, number>>();
-  #turn = Math.floor(Math.random() * 1_000_000);
+  #turn: number;
 
   constructor(parts: {
     version: number;
@@ -43,242 +45,245 @@ export class Ring implements KeyRing {
     before: Ring | undefined;
     open: OpenKey;
     onUnreadable: (keyId: number, error: unknown) => void;
+    /** In [0, 1); only tests replace chance. */
+    random?: () => number;
   }) {
-    const { version, rows, before, open, onUnreadable } = parts;
+    const { version, rows, before, open, onUnreadable, random = Math.random } = parts;
     this.version = version;
+    this.#random = random;
+    this.#turn = Math.floor(random() * 1_000_000);
     this.#open = open;
     this.#onUnreadable = onUnreadable;
-    this.#enabled = rows.map((row) => before?.known(row) ?? new Key(row));
-    this.#byId = new Map(this.#enabled.map((key) => [key.row.id, key]));
-    this.#hasModels = this.#enabled.some(({ models }) => models !== undefined);
-    this.#rests = new Map([...(before?.restsOf(this.#byId) ?? [])].filter(([, resting]) => resting.size > 0));
+    this.#pool = new KeyPool(rows, before === undefined ? undefined : before.#pool, open);
   }
 
   /** The keys that were opened, for what has to know secrets. */
   *opened(): Iterable<string> {
-    for (const key of this.#enabled) if (key.isOpened) yield key.opened(this.#open).key;
-  }
-
-  /** The key of a row that has not changed: it is not opened again, and its past goes on. */
-  known(row: SealedKey): Key | undefined {
-    const key = this.#byId.get(row.id);
-    if (key === undefined) return undefined;
-    const { row: old } = key;
-    const isSame =
-      // No two seals are alike: the same one is of the same key.
-      old.key_sealed === row.key_sealed &&
-      old.proxy_sealed === row.proxy_sealed &&
-      old.weight === row.weight &&
-      old.models === row.models;
-    return isSame ? key : undefined;
-  }
-
-  /** What rests, of the keys that are still there unchanged. */
-  restsOf(keys: ReadonlyMap<number, Key>): [string, Map<number, number>][] {
-    return [...this.#rests].map(([model, resting]) => [
-      model,
-      new Map([...resting].filter(([id]) => keys.get(id) === this.#byId.get(id))),
-    ]);
+    for (const key of this.#pool.keys()) if (key.isOpened) yield key.opened(this.#open).key;
   }
 
   get enabled(): number {
-    return this.#enabled.length;
+    return this.#pool.size;
+  }
+
+  get ids(): number[] {
+    return this.#pool.ids;
   }
 
   pick(channel: LiveChannel, choice: KeyChoice): LiveChannel | undefined {
     for (;;) {
-      const key = this.#choose(channel.keyMode, choice);
-      if (key === undefined) return undefined;
-      try {
-        return key.as(channel, this.#open);
-      } catch (error) {
-        this.#onUnreadable(key.row.id, error);
-        this.drop(key.row.id);
-      }
+      const key = this.#choose(channel, choice);
+      const as = key && this.#as(key, channel);
+      if (key === undefined || as !== undefined) return as;
     }
   }
 
   first(channel: LiveChannel): LiveChannel | undefined {
-    return this.pick(
-      { ...channel, keyMode: "first" },
-      { model: "", conversation: undefined, tried: new Set(), now: 0 },
-    );
+    for (const key of this.#pool.keys()) {
+      const as = this.#as(key, channel);
+      if (as !== undefined) return as;
+    }
+    return undefined;
   }
 
   isAsCalled(called: LiveChannel): boolean {
-    const key = this.#byId.get(called.keyId);
+    const key = this.#pool.find(called.keyId);
     if (key === undefined) return false;
     const { key: text, proxy } = key.opened(this.#open);
     return text === called.key && proxy === called.keyProxy;
   }
 
   begin(keyId: number): void {
-    const key = this.#byId.get(keyId);
+    const key = this.#pool.find(keyId);
     if (key === undefined) return;
     key.inFlight += 1;
     key.calls += 1;
   }
 
   end(keyId: number): void {
-    const key = this.#byId.get(keyId);
+    const key = this.#pool.find(keyId);
     if (key !== undefined) key.inFlight = Math.max(0, key.inFlight - 1);
   }
 
   answered(keyId: number, model: string): void {
-    const key = this.#byId.get(keyId);
-    if (key !== undefined) key.refusals = 0;
-    if (this.#saturated.size > 0) this.#saturated.delete(model);
-    if (this.#rests.size === 0) return;
-    for (const name of [model, ALL_MODELS]) {
-      const resting = this.#rests.get(name);
-      if (resting?.delete(keyId) === true && resting.size === 0) this.#rests.delete(name);
+    const key = this.#pool.find(keyId);
+    if (key !== undefined) {
+      key.refusals = 0;
+      key.forbidden = 0;
     }
+    if (this.#saturated.size > 0) this.#saturated.delete(model);
+    this.#pool.wake(keyId, model);
   }
 
   failed(called: LiveChannel, failure: KeyFailure): "channel" | "key" | "ended" {
-    const { model, fault, now } = failure;
-    const key = this.#byId.get(called.keyId);
+    const { fault, now } = failure;
+    const key = this.#pool.find(called.keyId);
     if (key === undefined) return "key";
-    if (fault.blame === "proxy") {
-      if (called.keyProxy !== "") this.#rest(key, ALL_MODELS, PROXY_MS, now);
-      return "key";
-    }
-    if (failure.isDisabling) return this.#refused(key, now);
+    if (fault.blame === "proxy") return this.#unreached(called, failure);
     const { upstreamStatus: status } = fault;
+    // Keys differ in the models they may use.
+    const isBarred = status === 403 || (status === 404 && failure.isModelAbsent);
+    const isRefused = fault.blame === "credential" && status !== 429 && !isBarred;
+    if (failure.isDisabling || isRefused) return this.#refused(key, now);
+    // An answer that does not refuse the key ends the row of those that did.
+    if (status !== 0) key.refusals = 0;
     if (status === 429) return this.#crowded(key, failure) ? "channel" : "key";
-    // Keys differ in the models they may use; moderation says 403 too, so one alone says little.
-    if (status === 403 || (status === 404 && failure.isModelAbsent)) {
-      key.refusals += 1;
-      this.#rest(key, model, key.refusals >= REFUSALS || status === 404 ? ENDED_MS : REFUSED_MS, now);
-      return "key";
-    }
-    return fault.blame === "credential" ? this.#refused(key, now) : "channel";
+    return isBarred ? this.#barred(key, failure) : "channel";
   }
 
-  isResting(model: string, now: number): boolean {
-    const keys = this.#list(model).keys;
-    if (keys.length === 0) return true;
-    const resting = (this.#rests.get(model)?.size ?? 0) + (this.#rests.get(ALL_MODELS)?.size ?? 0);
-    if (resting < keys.length) return false;
-    this.#forgetRested(now);
-    return keys.every((key) => this.#until(key, model, now) > now);
+  isResting(channel: LiveChannel, asked: KeyAsked): boolean {
+    const { now, wayRests } = asked;
+    const list = this.#pool.list(asked.model);
+    if (list.size === 0) return true;
+    const isAlike = this.#pool.isAlike(channel, asked);
+    if (isAlike && wayRests !== undefined && wayRests(channel.route) > now) return true;
+    if (isAlike && !this.#pool.hasRests) return false;
+    const found = this.#pool.next(this.#pool.look(channel, asked), list.lastFree, NONE_TRIED);
+    if (found !== undefined) list.lastFree = found;
+    return found === undefined;
+  }
+
+  restOf(channel: LiveChannel, asked: KeyAsked): RingRest | undefined {
+    if (!this.isResting(channel, asked)) return undefined;
+    const look = this.#pool.look(channel, asked);
+    const all = look.ways === undefined ? (asked.wayRests?.(channel.route) ?? 0) : 0;
+    if (all > asked.now) return { what: "proxy", untilMs: all };
+    const rests = Array.from(look.list.places, (place) => restAt(look, place));
+    const first = Math.min(...rests.map((rest) => rest?.untilMs ?? 0));
+    const isProxies = rests.length > 0 && rests.every((rest) => rest?.why === "proxy");
+    return { what: isProxies ? "proxy" : "keys", untilMs: rests.length === 0 ? 0 : first };
   }
 
   state(keyId: number, now: number): KeyState {
-    const until = [...this.#rests.values()].map((resting) => resting.get(keyId) ?? 0);
-    return {
-      inFlight: this.#byId.get(keyId)?.inFlight ?? 0,
-      restsUntilMs: Math.max(0, ...until.filter((at) => at > now)),
-    };
+    const inFlight = this.#pool.find(keyId)?.inFlight ?? 0;
+    return { inFlight, restsUntilMs: this.#pool.restsUntil(keyId, now) };
+  }
+
+  outlook(channel: LiveChannel, asked: KeyAsked & { full: ReadonlySet<number> }): KeyOutlook[] {
+    const { full } = asked;
+    const look = this.#pool.look(channel, asked);
+    const odds = this.#oddsOf(channel.keyMode, look, full);
+    return this.#pool.ids.map((id) => {
+      const place = this.#pool.placeOf(id);
+      const share = odds.get(place) ?? 0;
+      const rest = restAt(look, place);
+      const told = { id, odds: share, rest };
+      if (!isIn(look.list.mask, place)) return { ...told, verdict: "model" };
+      if (share > 0) return { ...told, verdict: "next" };
+      if (full.has(id)) return { ...told, verdict: "limited" };
+      if (rest !== undefined) return { ...told, verdict: "resting" };
+      return { ...told, verdict: channel.keyMode === "first" ? "later" : "weight_zero" };
+    });
   }
 
   drop(keyId: number): void {
-    if (!this.#byId.delete(keyId)) return;
-    this.#enabled = this.#enabled.filter(({ row }) => row.id !== keyId);
-    this.#lists.clear();
+    this.#pool.drop(keyId);
+  }
+
+  /** Its proxy failed: the key's failure where no other key goes the same way, else the channel is passed over. */
+  #unreached(called: LiveChannel, { fault, now }: KeyFailure): "channel" | "key" {
+    if (!hasOwnWay(called, called.keyProxy)) return "channel";
+    this.#pool.rest(called.keyId, ALL_MODELS, { ms: PROXY_MS, why: "proxy", now });
+    // Other keys, as other users of the channel's proxy, find nothing at its address either.
+    return called.keyProxy === "" && fault.isProxyGone === true ? "channel" : "key";
   }
 
   #refused(key: Key, now: number): "key" | "ended" {
     key.refusals += 1;
     if (key.refusals < REFUSALS) return "key";
     key.refusals = 0;
-    this.#rest(key, ALL_MODELS, ENDED_MS, now);
+    this.#pool.rest(key.id, ALL_MODELS, { ms: ENDED_MS, why: "refused", now });
     return "ended";
+  }
+
+  /** It may not use the model. Moderation says 403 too, so one alone says little. */
+  #barred(key: Key, { model, fault, now }: KeyFailure): "key" {
+    const isAbsent = fault.upstreamStatus === 404;
+    if (!isAbsent) key.forbidden += 1;
+    const ms = isAbsent || key.forbidden >= REFUSALS ? ENDED_MS : REFUSED_MS;
+    this.#pool.rest(key.id, model, { ms, why: isAbsent ? "model_absent" : "forbidden", now });
+    return "key";
   }
 
   /** A saturated key rests; several at once are the channel's saturation. */
   #crowded(key: Key, { model, fault, now }: KeyFailure): boolean {
-    this.#rest(key, model, fault.retryAfterMs || SATURATED_MS, now);
+    this.#pool.rest(key.id, model, { ms: fault.retryAfterMs || SATURATED_MS, why: "saturated", now });
     const saturated = this.#saturated.get(model) ?? new Map<number, number>();
-    for (const [id, at] of saturated) if (at < now - CROWD_MS) saturated.delete(id);
-    this.#saturated.set(model, saturated.set(key.row.id, now));
+    saturated.delete(key.id);
+    this.#saturated.set(model, saturated.set(key.id, now));
+    // The latest are enough to tell a crowd: the oldest comes first.
+    for (const [id, at] of saturated) if (at < now - CROWD_MS || saturated.size > CROWD) saturated.delete(id);
     return saturated.size >= CROWD;
   }
 
-  #rest(key: Key, model: string, ms: number, now: number): void {
-    const resting = this.#rests.get(model) ?? new Map<number, number>();
-    if (!this.#rests.has(model) && this.#rests.size >= LISTS) this.#forgetRested(now);
-    this.#rests.set(model, resting.set(key.row.id, now + Math.min(ms, LONGEST_MS)));
-  }
-
-  #forgetRested(now: number): void {
-    for (const [model, resting] of this.#rests) {
-      for (const [id, until] of resting) if (until <= now) resting.delete(id);
-      if (resting.size === 0) this.#rests.delete(model);
+  /** The channel with a key; undefined = it cannot be read, and is out from now on. */
+  #as(key: Key, channel: LiveChannel): LiveChannel | undefined {
+    try {
+      return key.as(channel, this.#open);
+    } catch (error) {
+      this.#onUnreadable(key.id, error);
+      this.drop(key.id);
+      return undefined;
     }
   }
 
-  /** Until when a key rests for a model; a time that lies too far ahead was set before the clock stepped back (requirements F08). */
-  #until({ row }: Key, model: string, now: number): number {
-    if (this.#rests.size === 0) return 0;
-    const until = Math.max(
-      this.#rests.get(model)?.get(row.id) ?? 0,
-      this.#rests.get(ALL_MODELS)?.get(row.id) ?? 0,
-    );
-    return until > now + LONGEST_MS ? 0 : until;
+  /** By place how often each key is chosen next; one that is not in here never is. */
+  #oddsOf(mode: string, look: Look, full: ReadonlySet<number>): ReadonlyMap<number, number> {
+    const places = [...look.list.places];
+    const isFree = places.map((place) => this.#pool.isFree(look, place, full));
+    if (!isFree.includes(true)) {
+      const soonest = this.#pool.soonest(look, full);
+      return new Map(soonest === undefined ? [] : [[soonest, 1]]);
+    }
+    const drawn = places.flatMap((place) => this.#pool.at(place) ?? []).map(drawnBy);
+    const shares = oddsOfKeys(mode, drawn, (at) => isFree[at] === true);
+    return new Map(places.map((place, at) => [place, shares[at] ?? 0]));
   }
 
-  #list(model: string): KeyList {
-    const name = this.#hasModels ? model : ALL_MODELS;
-    const known = this.#lists.get(name);
-    if (known !== undefined) return known;
-    if (this.#lists.size >= LISTS) this.#lists.clear();
-    const serves = ({ models }: Key) => name === ALL_MODELS || models?.has(name) !== false;
-    const list = new KeyList(this.#hasModels ? this.#enabled.filter(serves) : this.#enabled);
-    this.#lists.set(name, list);
-    return list;
+  #choose(channel: LiveChannel, choice: KeyChoice): Key | undefined {
+    const look = this.#pool.look(channel, choice);
+    const free = this.#freePlace(channel.keyMode, look, choice);
+    const place =
+      free === undefined && choice.isFreeOnly !== true ? this.#pool.soonest(look, choice.tried) : free;
+    return place === undefined ? undefined : this.#pool.at(place);
   }
 
-  #choose(mode: string, { model, conversation, tried, now, isFreeOnly }: KeyChoice): Key | undefined {
-    const list = this.#list(model);
-    const { keys } = list;
-    const isFree: Free = (key) => !tried.has(key.row.id) && this.#until(key, model, now) <= now;
-    if (mode === "first") return keys.find(isFree) ?? this.#soonest(list, { model, tried, now, isFreeOnly });
-    if (conversation !== undefined) {
-      const found = list.stick(conversation, isFree);
-      return found ?? this.#soonest(list, { model, tried, now, isFreeOnly });
+  #freePlace(mode: string, look: Look, { conversation, tried }: KeyChoice): number | undefined {
+    const { list } = look;
+    if (mode === "first") return this.#pool.next(look, 0, tried);
+    if (this.#pool.isNone(look)) return undefined;
+    const isFree = (place: number) => this.#pool.isFree(look, place, tried);
+    if (conversation !== undefined) return list.stick(conversation, isFree, () => circle(look, 0));
+    for (let draw = 0; draw < DRAWS && list.size > 0; draw += 1) {
+      const place = this.#draw(mode, list);
+      if (place !== undefined && isFree(place)) return place;
     }
-    for (let draw = 0; draw < DRAWS && keys.length > 0; draw += 1) {
-      const key = this.#draw(mode, list);
-      if (key !== undefined && isFree(key)) return key;
-    }
-    const start = Math.floor(Math.random() * keys.length);
-    for (let step = 0; step < keys.length; step += 1) {
-      const key = keys[(start + step) % keys.length];
-      if (key !== undefined && isFree(key)) return key;
-    }
-    return this.#soonest(list, { model, tried, now, isFreeOnly });
+    return this.#pool.next(look, this.#any(list) ?? 0, tried);
   }
 
-  #draw(mode: string, list: KeyList): Key | undefined {
-    const { keys } = list;
-    const any = () => keys[Math.floor(Math.random() * keys.length)];
+  #any({ places }: KeyList): number | undefined {
+    return places[Math.floor(this.#random() * places.length)];
+  }
+
+  #draw(mode: string, list: KeyList): number | undefined {
     if (mode === "round_robin") {
       this.#turn += 1;
-      return keys[this.#turn % keys.length];
+      return list.places[this.#turn % list.size];
     }
-    if (mode === "weighted") return list.weighted();
-    if (mode !== "least_used") return any();
-    const [one, other] = [any(), any()];
+    if (mode === "weighted") return list.weighted(this.#random());
+    if (mode !== "least_used") return this.#any(list);
+    const [one, other] = [this.#any(list), this.#any(list)];
     if (one === undefined || other === undefined) return one;
-    const more = one.inFlight - other.inFlight || one.calls - other.calls;
-    return more <= 0 ? one : other;
+    return this.#isBusier(one, other) ? other : one;
   }
 
-  /** Where all rest: the one that is the first to return. */
-  #soonest(
-    { keys }: KeyList,
-    { model, tried, now, isFreeOnly }: Omit<KeyChoice, "conversation">,
-  ): Key | undefined {
-    if (isFreeOnly === true) return undefined;
-    let best: Key | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    for (const key of keys) {
-      const until = this.#until(key, model, now);
-      if (tried.has(key.row.id) || until >= least) continue;
-      least = until;
-      best = key;
-    }
-    return best;
+  #isBusier(place: number, than: number): boolean {
+    const [one, other] = [this.#pool.at(place), this.#pool.at(than)];
+    if (one === undefined || other === undefined) return false;
+    return (one.inFlight - other.inFlight || one.calls - other.calls) > 0;
   }
+}
+
+function drawnBy({ row, inFlight, calls }: Key): Drawn {
+  return { weight: row.weight, inFlight, calls };
 }

@@ -2,13 +2,13 @@
 // opened again (requirements C24).
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
-import { openKey, type Secrets } from "#server/secrets.ts";
+import { openKey, SealError, type Secrets } from "#server/secrets.ts";
 import { listEnabledKeys } from "#server/store/channel-keys.ts";
 import type { SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
-import type { OpenKey } from "./key-list.ts";
+import { Key, type OpenKey, type SealedKey } from "./key-list.ts";
 import { Ring } from "./key-ring.ts";
-import type { KeyRing } from "./live-channel.ts";
+import type { KeyRing, LiveChannel } from "./live-channel.ts";
 import { openProxy } from "./proxies.ts";
 
 /** What a key of `channel_keys` is sealed under. */
@@ -25,6 +25,28 @@ export function openChannelKey(secrets: Secrets, row: Parameters<OpenKey>[0]): R
   const key = openKey(secrets, row, KEY_CONTEXT);
   hideSecret(key);
   return { key, proxy: openProxy(secrets, row.proxy_sealed) };
+}
+
+/** The channel with the key of a row, enabled or not. Throws: SealError. */
+export function channelWith(
+  { secrets }: Pick<RingParts, "secrets">,
+  channel: LiveChannel,
+  row: SealedKey,
+): LiveChannel {
+  return new Key(row).as(channel, (sealed) => openChannelKey(secrets, sealed));
+}
+
+/** Why nothing can be asked with a key that does not open. */
+export const KEY_UNREADABLE = "该渠道的类型或密钥无法使用";
+
+/** As `channelWith`; undefined = the key does not open, which must not stop a run over many. */
+export function channelIfReadable(...asked: Parameters<typeof channelWith>): LiveChannel | undefined {
+  try {
+    return channelWith(...asked);
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
 }
 
 /** The rings of channels by id; `before` are those of the last reading. */

@@ -7,15 +7,14 @@ import { type Candidates, isAsCalled } from "./candidates.ts";
 import { testKey } from "./key-tests.ts";
 import type { LiveChannel } from "./live-channel.ts";
 import type { Probe } from "./probe.ts";
-import { oneByOne, type Run, type RunParts, startRun } from "./run.ts";
+import { nextKeyProbe } from "./probe-times.ts";
+import { inLanes, type Run, type RunParts, startRun } from "./run.ts";
 
 export type KeyTestParts = RunParts &
   Pick<Tools, "db" | "options" | "egress" | "credentials" | "secrets" | "notify"> & {
     readonly candidates: Candidates;
   };
 
-/** So many keys are asked at once: ten thousand, one after another, would take hours. */
-const LANES = 8;
 const REASON_LENGTH = 200;
 
 function nameOf(channelId: number): string {
@@ -54,8 +53,7 @@ async function testKeys(ctx: KeyTestParts, channelId: number, scope: "all" | "di
   const rows = await listSealedKeys(ctx.db, channelId);
   const wanted = rows.filter(({ status }) => scope === "all" || status !== ChannelStatus.enabled);
   const findings: Findings = { tested: 0, failed: 0, disabled: 0, enabled: 0 };
-  const lanes = Array.from({ length: LANES }, (_, lane) => wanted.filter((_row, at) => at % LANES === lane));
-  await Promise.all(lanes.map((lane) => oneByOne(ctx, lane, (row) => testOne(ctx, row, findings))));
+  await inLanes(ctx, wanted, (row) => testOne(ctx, row, findings));
   const { tested, failed, disabled, enabled } = findings;
   return `共测试 ${tested} 个密钥，通过 ${tested - failed} 个，失败 ${failed} 个；自动禁用 ${disabled} 个，恢复启用 ${enabled} 个。`;
 }
@@ -83,7 +81,8 @@ async function judge(
   if (!outcome.ok && outcome.isDisabling && row.status === ChannelStatus.enabled) {
     if (!ctx.options.get("AutomaticDisableChannelEnabled")) return;
     const reason = outcome.message.slice(0, REASON_LENGTH);
-    if ((await autoDisableKey(ctx.db, at, { reason, now })) === undefined) return;
+    const next = nextKeyProbe({ since: now, probes: 0, reason }, ctx);
+    if ((await autoDisableKey(ctx.db, at, { reason, now, next })) === undefined) return;
     findings.disabled += 1;
   } else if (outcome.ok && row.status === ChannelStatus.autoDisabled) {
     const which = { channelId: channel.id, ids: [row.id], from: ChannelStatus.autoDisabled };

@@ -1,4 +1,4 @@
-// Draws by weight in constant time, however many there are (Vose's alias method). Pure but for the chance it is given.
+// Draws by weight in constant time, however many there are (Vose's alias method). Pure: chance is given.
 
 export class AliasTable {
   readonly #chance: number[];
@@ -28,7 +28,7 @@ export class AliasTable {
   }
 
   /** An index; `random` in [0, 1). */
-  draw(random = Math.random()): number {
+  draw(random: number): number {
     const at = random * this.#alias.length;
     const index = Math.floor(at);
     return at - index < (this.#chance[index] ?? 1) ? index : (this.#alias[index] ?? index);

@@ -6,13 +6,22 @@ import type { ChannelCap } from "#server/store/channel-limits.ts";
 import type { CallTimes, Rewriter } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** What the choice of a key depends on. */
-export interface KeyChoice {
+/** Until when a way rests because its proxy failed; 0 = it does not. Unit: ms since 1970. */
+export type WayRests = (way: Route) => number;
+
+/** What it depends on whether a key rests. */
+export interface KeyAsked {
   readonly model: string;
+  readonly now: number;
+  /** undefined = no proxy failed lately. */
+  readonly wayRests?: WayRests | undefined;
+}
+
+/** What the choice of a key depends on. */
+export interface KeyChoice extends KeyAsked {
   readonly conversation?: number | undefined;
   /** Keys this request has failed with. */
   readonly tried: ReadonlySet<number>;
-  readonly now: number;
   /** Nothing rather than a key that rests. */
   readonly isFreeOnly?: boolean | undefined;
 }
@@ -34,6 +43,8 @@ export interface KeyRing {
   readonly version: number;
   /** How many can be chosen. */
   readonly enabled: number;
+  /** Of those. */
+  readonly ids: readonly number[];
   /** The channel with one of its keys; undefined = none can be had. */
   pick(channel: LiveChannel, choice: KeyChoice): LiveChannel | undefined;
   /** With the first key that is enabled, for what is no caller's. */
@@ -45,9 +56,13 @@ export interface KeyRing {
   answered(keyId: number, model: string): void;
   /** Notes a failure and says whose it is; `ended` = the key's last: it should be disabled. */
   failed(called: LiveChannel, failure: KeyFailure): "channel" | "key" | "ended";
-  /** Whether all that may use the model rest. */
-  isResting(model: string, now: number): boolean;
+  /** Whether all that may use the model rest, of themselves or behind proxies that do. */
+  isResting(channel: LiveChannel, asked: KeyAsked): boolean;
+  /** Then what rests, and when the first of them returns (ms since 1970, 0 = not known); undefined = not all do. */
+  restOf(channel: LiveChannel, asked: KeyAsked): RingRest | undefined;
   state(keyId: number, now: number): KeyState;
+  /** What becomes of each enabled key in the next choice, in the order of their ids; `full` = keys whose limits have no room. Chooses none. */
+  outlook(channel: LiveChannel, asked: KeyAsked & { readonly full: ReadonlySet<number> }): KeyOutlook[];
   /** No call gets it any more. */
   drop(keyId: number): void;
 }
@@ -56,6 +71,26 @@ export interface KeyState {
   readonly inFlight: number;
   /** 0 = it does not rest. Unit: ms since 1970. */
   readonly restsUntilMs: number;
+}
+
+/** `proxy` = each of them is behind a proxy that rests. */
+export interface RingRest {
+  readonly what: "proxy" | "keys";
+  readonly untilMs: number;
+}
+
+/** Why a key rests: it was refused, may not do something, does not know the model, has no room, or its own proxy failed, for it or for others. */
+export type KeyRest = "refused" | "forbidden" | "model_absent" | "saturated" | "proxy";
+
+/** What becomes of an enabled key in the next choice. */
+export interface KeyOutlook {
+  readonly id: number;
+  /** `next` = it may be chosen, by its odds; `later` = when those before it rest. */
+  readonly verdict: "next" | "later" | "weight_zero" | "limited" | "resting" | "model";
+  /** From 0 to 1: how many of the next calls that name no conversation get it. */
+  readonly odds: number;
+  /** undefined = it does not rest for this model. */
+  readonly rest: { readonly untilMs: number; readonly why: KeyRest } | undefined;
 }
 
 /** A channel as the relay uses it: the key is open, lists are sets. */

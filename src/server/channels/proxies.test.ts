@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { readProxy } from "#server/egress/proxy/address.ts";
 import { proxyFailure } from "#server/egress/proxy/handshake.ts";
-import { NO_MODEL, ProxyHealth } from "#server/egress/proxy/health.ts";
+import { ProxyHealth } from "#server/egress/proxy/health.ts";
 import { createSecrets } from "#server/secrets.ts";
 import { CircuitBreakers } from "./circuit-breakers.ts";
 import {
@@ -37,7 +37,7 @@ function world() {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    rests: (proxy = ONE) => breaker.openFor(NO_MODEL, nowMs)?.(health.idOf(proxy.name)) === true,
+    rests: (proxy = ONE) => health.restsUntil(proxy, nowMs) > 0,
     /** Opens a tunnel with this end. */
     end: (fault: Parameters<ReturnType<ProxyHealth["opening"]>>[0], proxy = ONE, origin = ORIGIN) =>
       health.opening(proxy, origin)(fault),
@@ -75,6 +75,30 @@ describe("a proxy", () => {
     expect(rests()).toBe(true);
     pass(10_000);
     expect(rests()).toBe(false);
+  });
+
+  it("that nothing answers for rests with all its users; one that refuses a user rests for that one", () => {
+    const { end, rests, pass, health } = world();
+    const [first, second, third] = ["a", "b", "c"].map((user) => proxyAt(`http://${user}:p@shared:1`));
+    const elsewhere = proxyAt("http://a:p@shared:2");
+    const gone = proxyFailure("proxy_unreachable", "ECONNREFUSED");
+    end(gone, first);
+    end(gone, second);
+    // It is there: nothing is counted on.
+    end(REFUSED, second);
+    for (const proxy of [first, second]) end(gone, proxy);
+    expect(rests(third)).toBe(false);
+    end(gone, first);
+    expect([first, second, third, elsewhere].map((proxy) => rests(proxy))).toEqual([true, true, true, false]);
+    // One tunnel finds out for all of them.
+    pass(10_001);
+    expect(rests(third)).toBe(false);
+    const report = health.opening(third ?? ONE, ORIGIN);
+    expect([rests(second), rests(third)]).toEqual([true, true]);
+    report(undefined);
+    expect([rests(second), rests(third)]).toEqual([false, false]);
+    for (let call = 0; call < 3; call += 1) end(REFUSED, second);
+    expect([rests(second), rests(third)]).toEqual([true, false]);
   });
 
   it("that cannot reach one destination is told as the proxy's failure, and counts against neither proxy nor channel", () => {

@@ -66,14 +66,38 @@ export function filledProxy(text: string, { channelId, keyHash }: Sender): strin
   );
 }
 
-/** The way of a channel's calls with one of its keys, which may have a proxy of its own ("" = the channel's). */
+/** What one of several keys has of its own: a proxy ("" = the channel's), and how long connecting may take (ms). */
+interface KeyWay {
+  readonly proxy: string;
+  readonly keyHash: string;
+  readonly connectMs?: number | undefined;
+}
+
+/** Whether the calls of one of its keys go another way than those of the channel; `proxy` = the key's own, sealed or not. */
+export function hasOwnWay(channel: { readonly proxy: string }, proxy: string): boolean {
+  return proxy !== "" || channel.proxy.includes("key_hash");
+}
+
+/** The way of a channel's calls with one of its keys. */
 export function routeWith(
   channel: { readonly id: number; readonly proxy: string; readonly route: Route },
-  { proxy, keyHash }: { readonly proxy: string; readonly keyHash: string },
+  { proxy, keyHash, connectMs }: KeyWay,
 ): Route {
-  if (proxy === "" && !channel.proxy.includes("key_hash")) return channel.route;
+  const { route } = channel;
+  const timed = !connectMs || connectMs === route.connectMs ? route : { ...route, connectMs };
+  if (!hasOwnWay(channel, proxy)) return timed;
   const sender = { channelId: channel.id, keyHash };
-  return { ...channel.route, proxies: [proxy, channel.proxy].map((text) => filledProxy(text, sender)) };
+  return { ...timed, proxies: [proxy, channel.proxy].map((text) => filledProxy(text, sender)) };
+}
+
+/** Host and port of the proxy that a way names itself; "" = it names none. */
+export function proxyPlaceOf({ proxies }: Route): string {
+  for (const text of proxies) {
+    const reading = readProxy(text);
+    if (reading.kind === "proxy") return `${reading.proxy.host} ${reading.proxy.port}`;
+    if (reading.kind !== "inherit") return "";
+  }
+  return "";
 }
 
 /** A proxy as administrators see it: without its credentials. */

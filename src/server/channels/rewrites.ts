@@ -8,7 +8,7 @@ import type { LiveChannel } from "./live-channel.ts";
 
 /** The rules of a channel's config; undefined = it has none. Throws: Error when they cannot be read: without them it must not be called. */
 export function rulesOf(secrets: Secrets, id: number, config: string): CompiledRules | undefined {
-  const found = rulesIn(config);
+  const found = rulesIn(config, { isStored: true });
   if ("refusal" in found) throw new Error(`the rules of channel ${id}: ${found.refusal}`);
   const { rewrite, statusMap } = found;
   if (rewrite === undefined && statusMap === undefined) return undefined;

@@ -8,6 +8,7 @@ import type { Options } from "#server/options.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
 import { nativeWay } from "#server/upstream/call/ways/native.ts";
 import { passWay } from "#server/upstream/call/ways/pass.ts";
+import { withKey } from "./candidates.ts";
 import type { Passed, Strategy } from "./choice.ts";
 import type { LiveChannel } from "./live-channel.ts";
 import type { Pace } from "./pace.ts";
@@ -94,7 +95,7 @@ function keepNative(
     const channel = tier[at];
     if (channel === undefined) return false;
     const key = { endpoint, model: channel.mapping.get(model) ?? model, apiVersion: "", isStream };
-    const plan = planCall(channel.keys?.first(channel) ?? channel, key, (name) => options.get(name));
+    const plan = planCall(withKey(channel), key, (name) => options.get(name));
     return plan.kind === "plan" && (plan.way === passWay || plan.way === nativeWay);
   });
 }

@@ -2,7 +2,7 @@
 // not stored yet. A request costs a few additions in memory.
 
 import type { ChannelFailed, RelayDone } from "#server/events.ts";
-import type { TrafficHoursTable } from "#server/store/tables.ts";
+import type { TrafficHoursTable } from "#server/store/tables-logs.ts";
 import { addTraffic } from "#server/store/traffic.ts";
 import type { Tools } from "#server/tools.ts";
 

@@ -4,8 +4,8 @@
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { Tools } from "#server/tools.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
+import { aboutAccount, outgoing, planDraft } from "#server/upstream/call/outgoing.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
-import { isFault } from "#server/upstream/signers/signer.ts";
 
 export type ModelsAnswer =
   | { readonly ok: true; readonly models: readonly string[] }
@@ -21,7 +21,6 @@ const TIMEOUT_MS = 10_000;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 const MOST_MODELS = 2_000;
 const LONGEST_NAME = 200;
-const NOTHING = new Uint8Array(0);
 
 /** Asks a provider for its models, in its order. Never throws for what the provider does. */
 export async function listUpstreamModels(
@@ -34,18 +33,13 @@ export async function listUpstreamModels(
     const isMissing = plan.code === "unsupported_relay_mode";
     return { ok: false, isMissing, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
   }
-  const order = {
-    method: "GET",
-    url: plan.url,
-    body: NOTHING,
-    nowMs: clock.now(),
-    other: target.other,
-  } as const;
-  const signed = await plan.signer?.sign(target.key, order, { tokens: credentials, route: target.route });
-  if (signed !== undefined && isFault(signed)) return { ok: false, message: signed.publicMessage };
+  const tools = { credentials, now: clock.now };
+  const ready = await outgoing(tools, target, planDraft(plan), aboutAccount("models", clock.now()));
+  if (ready.kind === "fault") return { ok: false, message: ready.publicMessage };
   const answer = await fetchJson(egress, {
-    url: signed?.url ?? plan.url,
-    headers: [...plan.headers, ...(signed?.headers ?? [])],
+    url: ready.url,
+    headers: ready.headers,
+    isComplete: true,
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
     route: target.route,

@@ -3,19 +3,21 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock, systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
+import { buildIndexes } from "#server/store/late-indexes.ts";
 import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import type { Coord } from "./coord.ts";
-import { LEASE_MS, SlotLeases, sweepSlots } from "./leases.ts";
+import { countSlots, LEASE_MS, SLOT_INDEX, SlotLeases, sweepSlots } from "./leases.ts";
 import { openCoord } from "./open.ts";
 
 const HOUR_MS = 3_600_000;
 
-// SQLite has the engine for one process: both nodes are the same one then.
+// SQLite has the engine for one process: all three nodes are the same one then.
 describe.each(engines)("coord for %s", (engine) => {
   let database: TestDatabase;
   let store: Store;
   let here: Coord;
   let there: Coord;
+  let yonder: Coord;
   const errors: unknown[] = [];
 
   beforeAll(async () => {
@@ -23,16 +25,22 @@ describe.each(engines)("coord for %s", (engine) => {
     store = await database.open();
     const onError = (error: unknown) => errors.push(error);
     here = await openCoord({ store, clock: systemClock, node: "here", onError });
-    there =
-      engine === "sqlite" ? here : await openCoord({ store, clock: systemClock, node: "there", onError });
+    const another = (node: string) =>
+      engine === "sqlite" ? Promise.resolve(here) : openCoord({ store, clock: systemClock, node, onError });
+    there = await another("there");
+    yonder = await another("yonder");
   });
 
   afterAll(async () => {
     await here.close();
     await there.close();
+    await yonder.close();
     await store.close();
     await database.drop();
   });
+
+  /** Each of the three in turn. */
+  const nodeOf = (index: number) => [here, there, yonder][index % 3] ?? here;
 
   test("tells every subscriber once, the sender at once, and none that stopped listening", async () => {
     const heard: string[] = [];
@@ -81,10 +89,10 @@ describe.each(engines)("coord for %s", (engine) => {
 
   test("counts a burst over all nodes, then refills evenly", async () => {
     const all = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => (index % 2 ? here : there).count("burst", 300_000, 3)),
+      Array.from({ length: 12 }, (_, index) => nodeOf(index).count("burst", 300_000, 3)),
     );
     const refused = all.filter((counted) => !counted.allowed);
-    expect(refused).toHaveLength(7);
+    expect(refused).toHaveLength(9);
     for (const { retryAfterMs } of refused) {
       expect(retryAfterMs).toBeGreaterThan(90_000);
       expect(retryAfterMs).toBeLessThanOrEqual(100_000);
@@ -116,6 +124,10 @@ describe.each(engines)("coord for %s", (engine) => {
     expect(Math.abs(refused.retryAfterMs - 10_000)).toBeLessThan(20);
     await node.uncount("tokens", 60_000, 60_000, 45_000);
     expect(await take(20_000)).toMatchObject({ allowed: true, fullAfterMs: 25_000 });
+    clock.advance(10_000);
+    // 45,000 are left.
+    expect((await node.fullAfter(["tokens"])).get("tokens")).toBe(15_000);
+    clock.advance(-10_000);
     await node.uncount("tokens", 60_000, 60_000, -30_000.5);
     expect((await take(10_000)).allowed).toBe(false);
     await node.close();
@@ -176,7 +188,7 @@ describe.each(engines)("coord for %s", (engine) => {
   });
 
   test("gives out as many slots as there are, over all nodes, and each again when it is given back", async () => {
-    const holds = Array.from({ length: 30 }, (_, index) => (index % 2 ? here : there).hold("slots", 5));
+    const holds = Array.from({ length: 30 }, (_, index) => nodeOf(index).hold("slots", 5));
     const leaves = (await Promise.all(holds)).filter((leave) => leave !== undefined);
     expect(leaves).toHaveLength(5);
     expect(await here.hold("slots", 5)).toBeUndefined();
@@ -213,6 +225,27 @@ describe.each(engines)("coord for %s", (engine) => {
       await expect.poll(() => dead?.take("alive", 2)).toBeDefined();
       dead?.close();
       alive?.close();
+    });
+
+  if (engine === "postgres")
+    test("slots are counted along their index where it is built, and are the same number", async () => {
+      const leaves = await Promise.all(Array.from({ length: 7 }, () => here.hold("counted:1", 9)));
+      await here.hold("counted:1:1", 9);
+      const counted = async () =>
+        Object.fromEntries(await there.heldOf(["counted:1", "counted:1:1", "counted"]));
+      expect(await counted()).toEqual({ "counted:1": 7, "counted:1:1": 1 });
+      if (store.dialect !== "postgres") throw new Error("no PostgreSQL");
+      expect(await buildIndexes(store.patient, [SLOT_INDEX])).toEqual(["coord_slots"]);
+      expect(await counted()).toEqual({ "counted:1": 7, "counted:1:1": 1 });
+      const plan = await store.db.transaction().execute(async (tx) => {
+        // So few rows are read sooner than any index.
+        await sql`SET LOCAL enable_seqscan = off`.execute(tx);
+        await sql`SET LOCAL enable_bitmapscan = off`.execute(tx);
+        const { rows } = await sql`EXPLAIN ${countSlots(["place:counted:1"])}`.execute(tx);
+        return JSON.stringify(rows);
+      });
+      expect(plan).toContain("Index Scan using coord_slots");
+      for (const leave of leaves) leave?.();
     });
 
   if (engine === "postgres")
@@ -254,6 +287,25 @@ describe.each(engines)("coord for %s", (engine) => {
         await other.close();
       },
     );
+
+  test("tells what is counted and held, over all nodes, and takes nothing by that", async () => {
+    const minute = 60_000;
+    await here.count("seen", minute, 60, 30);
+    const leave = await there.hold("seen place", 3);
+    await here.hold("seen place", 3);
+    for (let look = 0; look < 2; look += 1) {
+      const full = await there.fullAfter(["seen", "never seen"]);
+      expect([...full.keys()]).toEqual(["seen"]);
+      expect(full.get("seen")).toBeGreaterThan(minute / 2 - 5_000);
+      // The clocks of nodes differ a little from the database.
+      expect(full.get("seen")).toBeLessThan(minute / 2 + 5_000);
+      const held = await here.heldOf(["seen place", "other place"]);
+      expect([held.get("seen place"), held.get("other place") ?? 0]).toEqual([2, 0]);
+    }
+    leave?.();
+    await expect.poll(async () => (await here.heldOf(["seen place"])).get("seen place")).toBe(1);
+    expect([await here.fullAfter([]), await here.heldOf([])].map(({ size }) => size)).toEqual([0, 0]);
+  });
 
   test("remembers until the time is over", async () => {
     expect(await here.remember("code", 1_000)).toBe(true);

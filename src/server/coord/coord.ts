@@ -1,4 +1,4 @@
-// What several processes must agree on, in seven verbs. Implementations: memory.ts (one process), postgres.ts (several).
+// What several processes must agree on, in a few verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
 /** What can change for every process. */
 export type Topic = "options" | "channels" | "tokens" | "users" | "login_providers" | "groups";
@@ -33,6 +33,10 @@ export interface Coord {
    * that died are free within half a minute. 0 = no limit.
    */
   hold(key: string, limit: number): Promise<(() => void) | undefined>;
+  /** How long it takes until all of each key's limit is there again, by key; one that is not among them is full. Counts nothing. Unit: ms. */
+  fullAfter(keys: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** How many slots of each key are held now, by all processes; one that is not among them has none. Takes none. */
+  heldOf(keys: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** True the first time within `ttlMs`. */
   remember(key: string, ttlMs: number): Promise<boolean>;
   close(): Promise<void>;

@@ -1,7 +1,8 @@
 // Slots that several processes share: each is a row with a lease, so that a process that dies gives them back. Never more are taken
 // than there are. Time is the database's: processes whose clocks differ would free each other's slots.
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
+import type { LateIndex } from "#server/store/late-indexes.ts";
 import { DATABASE_NOW } from "./database-clock.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 
@@ -18,14 +19,32 @@ export interface SlotLeasesDeps {
 
 /** What the keys of slots begin with. */
 const HEAD = "place:";
+/** As SQL: whether a mark is a slot, and of what; behind the name stands the number of the slot. */
+const IS_SLOT = `key LIKE '${HEAD}%'`;
+const SLOT_OF = "regexp_replace(key, ':[0-9]+$', '')";
+
+/** How many are taken is counted along it: without it all marks are read, and their keys taken apart. */
+export const SLOT_INDEX: LateIndex = {
+  name: "coord_slots",
+  table: "coord_marks",
+  of: [SLOT_OF],
+  where: IS_SLOT,
+};
 
 /** Removes slots whose lease has run out. */
 export async function sweepSlots(db: Db): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE key LIKE ${`${HEAD}%`} AND until_ms <= ${DATABASE_NOW}`.execute(db);
+  await sql`DELETE FROM coord_marks WHERE ${sql.raw(IS_SLOT)} AND until_ms <= ${DATABASE_NOW}`.execute(db);
 }
 
 /** Whether a mark is no slot. */
-export const IS_NO_SLOT = sql`key NOT LIKE ${`${HEAD}%`}`;
+export const IS_NO_SLOT = sql`NOT (${sql.raw(IS_SLOT)})`;
+
+/** How many slots are taken of each of these names. */
+export function countSlots(names: readonly string[]): RawBuilder<{ name: string; taken: string }> {
+  const name = sql.raw(SLOT_OF);
+  return sql`SELECT ${name} AS name, count(*) AS taken FROM coord_marks
+    WHERE ${sql.raw(IS_SLOT)} AND until_ms > ${DATABASE_NOW} AND ${name} = ANY(${names}) GROUP BY 1`;
+}
 
 /** The slots that this process holds. */
 export class SlotLeases {
@@ -45,6 +64,13 @@ export class SlotLeases {
   /** Takes one of the slots of a key. Returns the function that gives it back; undefined = none is free. */
   take(key: string, limit: number): Promise<(() => void) | undefined> {
     return this.#queues.ask(`${limit} ${key}`, () => this.#take(key, limit));
+  }
+
+  /** How many slots of each key are taken, by all processes. */
+  async count(keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (keys.length === 0) return new Map();
+    const { rows } = await countSlots(keys.map((key) => HEAD + key)).execute(this.#deps.db);
+    return new Map(rows.map(({ name, taken }) => [name.slice(HEAD.length), Number(taken)]));
   }
 
   /** Renews the leases, so that they show this process to be alive. */

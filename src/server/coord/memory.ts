@@ -51,6 +51,13 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
         else held.delete(key);
       });
     },
+    fullAfter(keys) {
+      const nowMs = clock.now();
+      const ahead = (key: string) => limits.get(key, { nowMs, longestMs: Number.POSITIVE_INFINITY }) ?? nowMs;
+      const counted = keys.map((key) => [key, ahead(key) - nowMs] as const);
+      return Promise.resolve(new Map(counted.filter(([, ms]) => ms > 0)));
+    },
+    heldOf: (keys) => Promise.resolve(new Map(keys.map((key) => [key, held.get(key) ?? 0]))),
     remember(key, ttlMs) {
       const nowMs = clock.now();
       if (seen.get(key, { nowMs, longestMs: ttlMs }) !== undefined) return Promise.resolve(false);

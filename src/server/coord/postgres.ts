@@ -83,6 +83,8 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     uncount: (key, windowMs, limit, worth = 1) =>
       limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit, worth }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : slots.take(key, limit)),
+    fullAfter: (keys) => fullAfter(shared, keys),
+    heldOf: (keys) => slots.count(keys),
     remember: (key, ttlMs) => remember(shared, key, ttlMs),
     async close() {
       for (const timer of timers) clearInterval(timer);
@@ -156,6 +158,20 @@ async function count(
   const untilMs = (await nearMark(store, name, nowMs + windowMs + GCRA_SLACK_MS)) ?? nowMs;
   const retryAfterMs = Math.max(1, Math.ceil(untilMs - nowMs - roomMs));
   return { allowed: false, retryAfterMs, fullAfterMs: Math.max(0, untilMs - nowMs) };
+}
+
+async function fullAfter(
+  { store, clock }: Shared,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map();
+  const nowMs = clock.now();
+  const names = new Map(keys.map((key) => [`count:${key}`, key]));
+  const { rows } = await sql<{ key: string; until_ms: number }>`
+    SELECT key, until_ms FROM coord_marks WHERE key = ANY(${[...names.keys()]}) AND until_ms > ${nowMs}`.execute(
+    store.db,
+  );
+  return new Map(rows.map((row) => [names.get(row.key) ?? "", row.until_ms - nowMs]));
 }
 
 /**

@@ -7,7 +7,7 @@ import { ConnectionPool, type Desync } from "./http1/pool.ts";
 import { type JudgedUrl, judgeName, judgeUrl, type Policy } from "./policy.ts";
 import { readProxy } from "./proxy/address.ts";
 import { readEnvironment } from "./proxy/environment.ts";
-import { NO_MODEL, type ProxyBreaker, ProxyHealth } from "./proxy/health.ts";
+import { type ProxyBreaker, ProxyHealth } from "./proxy/health.ts";
 import { type EgressRequest, type Flow, faultOf, type Route, type Sink } from "./send.ts";
 import { type Handshake, openSocket, type SocketRequest } from "./socket.ts";
 import { sendBySocket } from "./socket-send.ts";
@@ -21,8 +21,8 @@ export interface Egress {
   judge(text: string, loopbackPort?: number): JudgedUrl;
   /** Checks the setting of a proxy before it is saved: a sentence for users, or undefined when it may be used (requirements C12). */
   refusalOfProxy(text: string): string | undefined;
-  /** Whether the proxy of a target rests because it failed lately (requirements C14); undefined = none does. */
-  restingProxies(): ((route: Route, origin: string) => boolean) | undefined;
+  /** Until when the proxy of a target rests because it failed lately (ms since 1970, 0 = it does not; requirements C14); undefined = none failed. */
+  restingProxies(): ((route: Route, origin: string) => number) | undefined;
   /** The upstream of this owner sent what no call asked for: each call gets a connection, for a while (requirements C19). */
   isReuseStopped(owner: string): boolean;
   /** The targets with this owner have changed, or are gone: their connections end. undefined = all owners. */
@@ -60,7 +60,8 @@ export const NO_BREAKER: ProxyBreaker = {
   answered: () => undefined,
   ended: () => undefined,
   failed: () => undefined,
-  openFor: () => undefined,
+  untilFor: () => 0,
+  forget: () => undefined,
   size: 0,
 };
 
@@ -70,7 +71,8 @@ export function createEgress(options: EgressOptions): Egress {
   const { proxyBreaker: breaker = NO_BREAKER, now = systemClock.now } = options;
   const health = new ProxyHealth({ breaker, now });
   const environment = proxyEnvironment && readEnvironment(proxyEnvironment);
-  const exits = new Exits({ allow, proxyAllow, ownPorts, environment, health });
+  const isUsed = (exit: Exit) => pool.hasConnections(exit);
+  const exits = new Exits({ allow, proxyAllow, ownPorts, environment, health, isUsed });
   const connector = new Connector();
   const pool = new ConnectionPool({
     connector,
@@ -79,14 +81,10 @@ export function createEgress(options: EgressOptions): Egress {
     onDesync: (desync) => options.onDesync?.(desync),
     onUnreachable: (exit, origin) => exit.path === undefined && health.directFailed(origin),
   });
-  const exitOf = (request: EgressRequest): Exit => {
-    exits.sweep((exit) => pool.hasConnections(exit));
-    return exits.exitFor(request);
-  };
   return {
     send(request, sink) {
       try {
-        const exit = exitOf(request);
+        const exit = exits.exitFor(request);
         if (isSocket(request.origin)) return sendBySocket({ exit, connector }, request, sink);
         return pool.send(exit, request, sink);
       } catch (error) {
@@ -104,8 +102,9 @@ export function createEgress(options: EgressOptions): Egress {
     judge: (text, loopbackPort) => judgeUrl(text, exits.policyFor(loopbackPort)),
     refusalOfProxy: (text) => refusalOfProxy(text, exits.proxyPolicy),
     restingProxies() {
-      const isOpen = breaker.size === 0 ? undefined : breaker.openFor(NO_MODEL, now());
-      return isOpen && ((route, origin) => isOpen(health.idOf(exits.nameOf(route, origin))));
+      if (breaker.size === 0) return undefined;
+      const nowMs = now();
+      return (route, origin) => health.restsUntil(exits.proxyOf(route, origin), nowMs);
     },
     isReuseStopped: (owner) => pool.isReuseStopped(owner),
     forget(owner) {

@@ -6,11 +6,12 @@ import { type ProxyReading, type ProxyServer, readProxy } from "./proxy/address.
 import { type EnvironmentProxies, environmentProxy } from "./proxy/environment.ts";
 import { proxyFailure } from "./proxy/handshake.ts";
 import type { ProxyHealth } from "./proxy/health.ts";
+import { markOf } from "./proxy/numbers.ts";
 import type { ProxyPath } from "./proxy/tunnel.ts";
 import { FaultError, type Route } from "./send.ts";
 
 export interface Exit {
-  /** What its connections have in common, in one text. */
+  /** What its connections have in common, in one text without credentials. */
   readonly name: string;
   readonly owner: string;
   readonly policy: Policy;
@@ -33,6 +34,8 @@ export interface ExitsParts {
   /** undefined = the environment is not asked. */
   readonly environment: EnvironmentProxies | undefined;
   readonly health: ProxyHealth;
+  /** Whether an exit has connections. */
+  isUsed(exit: Exit): boolean;
 }
 
 /** What a call says about where it goes. */
@@ -44,14 +47,18 @@ export interface Destination {
 
 const PLAIN: Route = { owner: "", proxies: [] };
 const DIRECT: ProxyReading = { kind: "direct" };
+const INHERIT: ProxyReading = { kind: "inherit" };
 /** Origins of one channel; more come from callers' media. */
 const ORIGINS_PER_ROUTE = 50;
+/** With so many exits those that are not in use are dropped, and again when as many are left twice over. */
 const SWEEP_AT = 1_000;
 
 export class Exits {
   readonly #parts: ExitsParts;
   readonly #byName = new Map<string, Exit>();
+  #sweepAt = SWEEP_AT;
   #byRoute = new WeakMap<Route, Map<string, Exit>>();
+  readonly #ownProxies = new WeakMap<Route, ProxyReading>();
   /** The proxy of targets that name none; "" = there is none. */
   #proxyForAll = "";
   readonly #policies = new Map<number | undefined, Policy>();
@@ -93,14 +100,16 @@ export class Exits {
     return exit;
   }
 
-  /** The name of a destination's proxy; undefined = direct, or unreadable. */
-  nameOf(route: Route, origin: string): string | undefined {
-    const reading = URL.canParse(origin) ? this.#read(route, origin) : DIRECT;
-    return reading.kind === "proxy" ? reading.proxy.name : undefined;
+  /** A destination's proxy; undefined = direct, or unreadable. */
+  proxyOf(route: Route, origin: string): ProxyServer | undefined {
+    const own = this.#ownOf(route);
+    const reading = own.kind !== "inherit" || !URL.canParse(origin) ? own : this.#ofAll(origin);
+    return reading.kind === "proxy" ? reading.proxy : undefined;
   }
 
   #proxyFor(route: Route, origin: string): ProxyServer | undefined {
-    const reading = this.#read(route, origin);
+    const own = this.#ownOf(route);
+    const reading = own.kind === "inherit" ? this.#ofAll(origin) : own;
     if (reading.kind === "unreadable")
       throw new FaultError(proxyFailure("proxy_unreachable", "the proxy setting cannot be read"));
     return reading.kind === "proxy" ? reading.proxy : undefined;
@@ -122,18 +131,28 @@ export class Exits {
     }
   }
 
-  /** Drops exits that are not in use; called when there are many. */
-  sweep(isUsed: (exit: Exit) => boolean): void {
-    if (this.#byName.size < SWEEP_AT) return;
-    for (const [name, exit] of this.#byName) if (!isUsed(exit)) this.#byName.delete(name);
+  /** Drops exits that are not in use. No call pays for it but the one that makes an exit too many. */
+  #sweep(): void {
+    for (const [name, exit] of this.#byName) {
+      if (this.#parts.isUsed(exit)) continue;
+      // Routes that know it get another one, which is forgotten with its owner's.
+      exit.isForgotten = true;
+      this.#byName.delete(name);
+    }
+    this.#sweepAt = Math.max(SWEEP_AT, 2 * this.#byName.size);
   }
 
-  #read(route: Route, origin: string): ProxyReading {
-    for (const text of route.proxies) {
-      if (text === "") continue;
-      const reading = readProxy(text);
-      if (reading.kind !== "inherit") return reading;
-    }
+  /** What the target itself says. It is read once: keys are chosen by it. */
+  #ownOf(route: Route): ProxyReading {
+    const known = this.#ownProxies.get(route);
+    if (known !== undefined) return known;
+    const readings = route.proxies.filter((text) => text !== "").map(readProxy);
+    const own = readings.find(({ kind }) => kind !== "inherit") ?? INHERIT;
+    this.#ownProxies.set(route, own);
+    return own;
+  }
+
+  #ofAll(origin: string): ProxyReading {
     // Behind a proxy for all, this machine would become the proxy's own.
     const url = new URL(origin);
     if (isLoopbackHost(url.hostname.replace(/^\[|\]$/g, ""))) return DIRECT;
@@ -147,12 +166,13 @@ export class Exits {
     const { owner, loopbackPort, connectMs } = route;
     const policy = isPublic ? this.#publicPolicy : this.policyFor(loopbackPort);
     const isOnce = isPublic || route.isOnce === true;
-    const name = [isOnce, loopbackPort, owner, proxy?.name, connectMs].join(" ");
+    const name = [isOnce, loopbackPort, owner, proxy && markOf(proxy), connectMs].join(" ");
     const path = proxy && {
       proxy,
       policy,
       proxyPolicy: this.#proxyPolicy,
       resolves: isPublic ? "us" : proxy.resolves,
+      isCallers: isPublic,
       health: this.#parts.health,
     };
     return { name, owner, policy, path, isOnce, connectMs, isForgotten: false };
@@ -161,6 +181,7 @@ export class Exits {
   #intern(made: Exit): Exit {
     const known = this.#byName.get(made.name);
     if (known !== undefined) return known;
+    if (this.#byName.size >= this.#sweepAt) this.#sweep();
     this.#byName.set(made.name, made);
     return made;
   }

@@ -7,11 +7,13 @@ export interface JsonRequest {
   /** GET when absent. */
   readonly method?: "GET" | "POST" | "DELETE" | undefined;
   readonly url: string;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** The most bytes of the answer that are read; 256 KiB when absent. */
   readonly limitBytes?: number | undefined;
   /** Names and values in turn. */
   readonly headers: readonly string[];
+  /** These are all: nothing is put before them. */
+  readonly isComplete?: true;
   /** For the whole call. */
   readonly timeoutMs: number;
   /** Absent = a small call of the gateway itself. */
@@ -29,6 +31,7 @@ export interface JsonAnswer {
 export type JsonResult = JsonAnswer | ({ readonly kind: "fault"; readonly isSent?: true } & EgressFault);
 
 const LIMIT_BYTES = 256 * 1024;
+const USUAL = ["accept", "application/json", "user-agent", "Tollgate"];
 
 /** Fetches a JSON document. Never throws: every failure is a named fault. */
 export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): Promise<JsonResult> {
@@ -58,8 +61,8 @@ export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): P
         method: request.method ?? "GET",
         origin: url.origin,
         path: url.pathname + url.search,
-        headers: ["accept", "application/json", "user-agent", "Tollgate", ...request.headers],
-        body: request.body === undefined ? undefined : Buffer.from(request.body),
+        headers: request.isComplete === true ? request.headers : [...USUAL, ...request.headers],
+        body: typeof request.body === "string" ? Buffer.from(request.body) : request.body,
         headersTimeoutMs: request.timeoutMs,
         idleTimeoutMs: request.timeoutMs,
         route: request.route,

@@ -2,6 +2,7 @@
 // redirects, and the address policy as everywhere (requirements I45).
 import type { Egress } from "./dispatcher.ts";
 import { fetchText } from "./fetch-text.ts";
+import { unreached } from "./small-call.ts";
 
 const LOGIN_CALL = { timeoutMs: 5_000, limitBytes: 256 * 1024 } as const;
 
@@ -10,6 +11,19 @@ interface CallInit {
   readonly method?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
+}
+
+/** There was no answer. */
+export class UnreachedError extends Error {
+  override readonly name = "UnreachedError";
+  /** As in `Unreached`. */
+  readonly isProxy: boolean;
+
+  constructor(fault: Parameters<typeof unreached>[0]) {
+    const { problem, isProxy } = unreached(fault);
+    super(`egress ${problem}`);
+    this.isProxy = isProxy;
+  }
 }
 
 /** Statuses whose Response may have no body. */
@@ -28,7 +42,7 @@ export async function fetchResponse(
     headers: Object.entries(headers).flat(),
     body: body === undefined || body === null ? undefined : String(body),
   });
-  if (result.kind === "fault") throw new Error(`egress ${result.code}`);
+  if (result.kind === "fault") throw new UnreachedError(result);
   if (result.status < 200 || result.status > 599) throw new Error(`status ${result.status}`);
   const answered = new Headers();
   for (const [name, value] of Object.entries(result.headers))

@@ -2,7 +2,7 @@
 // Source: docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson, type JsonResult } from "./fetch-json.ts";
-import { SMALL_CALL, textField } from "./small-call.ts";
+import { SMALL_CALL, textField, type Unreached, unreached } from "./small-call.ts";
 
 /** The account at GitHub. `id` never changes; `login` may pass to another account (requirements A16). */
 export interface GithubProfile {
@@ -24,11 +24,10 @@ export interface GithubExchange {
   readonly verifier: string;
 }
 
-/** `problem` is short and typed, for the logger. */
 export type GithubResult =
   | { readonly kind: "profile"; readonly profile: GithubProfile }
   /** `isPassing` = GitHub has not checked the code, which is still valid. */
-  | { readonly kind: "problem"; readonly problem: string; readonly isPassing: boolean };
+  | ({ readonly kind: "problem"; readonly isPassing: boolean } & Unreached);
 
 /** The URL at which a login begins; its query is for GitHub only. */
 export function githubAuthorizeUrl(
@@ -64,7 +63,7 @@ export async function readGithubProfile(
   });
   const token = textOf(answer, "access_token");
   if (!/^[\x21-\x7e]{1,512}$/.test(token))
-    return { kind: "problem", problem: `no token: ${problemOf(answer)}`, isPassing: isPassing(answer) };
+    return { kind: "problem", ...problemOf("no token", answer), isPassing: isPassing(answer) };
   const user = await fetchJson(egress, {
     ...SMALL_CALL,
     url: `${exchange.apiUrl}/user`,
@@ -72,7 +71,7 @@ export async function readGithubProfile(
   });
   const profile = profileOf(user);
   return profile === undefined
-    ? { kind: "problem", problem: `no profile: ${problemOf(user)}`, isPassing: false }
+    ? { kind: "problem", ...problemOf("no profile", user), isPassing: false }
     : { kind: "profile", profile };
 }
 
@@ -93,8 +92,12 @@ function isPassing(result: JsonResult): boolean {
   return result.kind === "fault" || result.status >= 500;
 }
 
-function problemOf(result: JsonResult): string {
-  if (result.kind === "fault") return result.code;
+function problemOf(what: string, result: JsonResult): Unreached {
+  if (result.kind === "fault") {
+    const { problem, isProxy } = unreached(result);
+    return { problem: `${what}: ${problem}`, isProxy };
+  }
   const error = textField(result.body, "error");
-  return /^[a-z_]{1,40}$/.test(error) ? error : `status ${result.status}`;
+  const told = /^[a-z_]{1,40}$/.test(error) ? error : `status ${result.status}`;
+  return { problem: `${what}: ${told}`, isProxy: false };
 }

@@ -1,7 +1,7 @@
 // Sends a message to the operator's message pusher (requirements W4.8).
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
-import { SMALL_CALL } from "./small-call.ts";
+import { SMALL_CALL, type Unreached, unreached } from "./small-call.ts";
 
 export interface PushMessage {
   readonly title: string;
@@ -10,12 +10,12 @@ export interface PushMessage {
   readonly link: string;
 }
 
-/** Returns "" when the pusher accepted it, else the problem, short and typed. Never throws. */
+/** Returns undefined when the pusher accepted it, else the problem. Never throws. */
 export async function pushMessage(
   egress: Pick<Egress, "send">,
   pusher: { url: string; token: string },
   message: PushMessage,
-): Promise<string> {
+): Promise<Unreached | undefined> {
   const result = await fetchJson(egress, {
     ...SMALL_CALL,
     method: "POST",
@@ -30,9 +30,9 @@ export async function pushMessage(
       token: pusher.token,
     }),
   });
-  if (result.kind === "fault") return result.code;
+  if (result.kind === "fault") return unreached(result);
   const { body } = result;
   const isTaken =
     typeof body === "object" && body !== null && "success" in body && (body.success as unknown) === true;
-  return isTaken ? "" : `status ${result.status}`;
+  return isTaken ? undefined : { problem: `status ${result.status}`, isProxy: false };
 }

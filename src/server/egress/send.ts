@@ -39,7 +39,7 @@ export interface Route {
   readonly loopbackPort?: number | undefined;
   /** No connection is used for a second call. */
   readonly isOnce?: true;
-  /** How long connecting may take; a tunnel through a proxy has limits of its own. Absent = 10 s. Unit: ms. */
+  /** How long connecting may take, through a proxy all the way to the destination. Absent = 10 s, through a proxy twice 10 s. Unit: ms. */
   readonly connectMs?: number;
 }
 

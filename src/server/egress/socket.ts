@@ -1,14 +1,13 @@
 // Outbound WebSockets: the address policy holds, redirects are not followed, messages are bounded and never compressed. It reads no
 // message.
 
-import type { Socket } from "node:net";
-import { isIP } from "node:net";
+import { connect, isIP, type Socket, type TcpNetConnectOpts } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Exit } from "./exits.ts";
 import { type Connector, readOrigin } from "./http1/connect.ts";
 import { guardedLookup, isAllowed } from "./lookup.ts";
 import { hostOf, portOf } from "./policy.ts";
-import type { ProxyPath } from "./proxy/tunnel.ts";
 import {
   BlockedError,
   type EgressFault,
@@ -67,7 +66,7 @@ export function openSocket(way: SocketWay, request: SocketRequest): Handshake {
   const url = new URL(request.url);
   const port = portOf(url);
   const host = hostOf(url);
-  const { policy, path } = way.exit;
+  const { policy, path, connectMs } = way.exit;
   if (path === undefined && isIP(host) !== 0 && !isAllowed(policy, host, port)) {
     const fault = faultOf(new BlockedError(`${host}:${port}`));
     return { result: Promise.resolve({ kind: "failed", ...fault }), abort: () => undefined };
@@ -75,21 +74,40 @@ export function openSocket(way: SocketWay, request: SocketRequest): Handshake {
   const socket = new WebSocket(url, {
     headers: headersOf(request.headers),
     lookup: guardedLookup(policy, port),
-    ...(path !== undefined && { createConnection: tunnelTo(way.connector, path, url.origin) }),
+    ...(path !== undefined
+      ? { createConnection: tunnelTo(way.connector, { path, connectMs }, url.origin) }
+      : connectMs !== undefined && { createConnection: directWithin(connectMs, url) }),
     // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (requirements R22).
     rejectUnauthorized: true,
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: request.maxMessageBytes,
   });
-  return handshake(socket, request.handshakeTimeoutMs);
+  // A limit of its own ends connecting; the handshake's time begins behind it.
+  return handshake(socket, request.handshakeTimeoutMs + (connectMs ?? 0));
+}
+
+/** What `ws` calls instead of connecting itself: TCP and TLS stand within the target's own time (requirements C41). Unit: ms. */
+function directWithin(ms: number, { protocol }: URL) {
+  const isTls = protocol === "wss:";
+  const open = (asked: TcpNetConnectOpts) => {
+    const { path: _, ...to } = asked as TcpNetConnectOpts & { path?: string }; // The request's path; here it would name a local socket.
+    const servername = isIP(to.host ?? "") === 0 ? to.host : "";
+    const socket = isTls ? connectTls({ ...to, servername }) : connect(to);
+    const late = { code: "connect_timeout", detail: "no connection in time" } as const;
+    const timer = setTimeout(() => socket.destroy(new FaultError(late)), ms);
+    const stop = () => clearTimeout(timer);
+    return socket.once(isTls ? "secureConnect" : "connect", stop).once("close", stop);
+  };
+  // By type `ws` hands over options of either kind of socket; it connects by host and port.
+  return open as unknown as NonNullable<ClientOptions["createConnection"]>;
 }
 
 /** What `ws` calls instead of connecting itself: the socket is handed over when its tunnel stands. */
-function tunnelTo(connector: Connector, path: ProxyPath, origin: string) {
+function tunnelTo(connector: Connector, way: Parameters<Connector["dial"]>[0], origin: string) {
   // Node takes a socket by callback when none is returned (`http.request`, createConnection); `ws` knows only the returned one by type.
   return ((_: unknown, onSocket: (error: Error | null, socket?: Socket) => void) => {
-    connector.dial(path, readOrigin(origin), (result) => {
+    connector.dial(way, readOrigin(origin), (result) => {
       if ("code" in result) onSocket(new FaultError(result));
       else {
         onSocket(null, result.socket);

@@ -2,7 +2,7 @@
 // Source: developers.cloudflare.com/turnstile/get-started/server-side-validation
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
-import { SMALL_CALL } from "./small-call.ts";
+import { SMALL_CALL, unreached } from "./small-call.ts";
 
 export interface TurnstileQuestion {
   /** Address of the service, without a trailing slash. */
@@ -13,10 +13,10 @@ export interface TurnstileQuestion {
   readonly address: string;
 }
 
-/** `hostname` and `action` are "" when the service omits them. `reason` is short and typed, for the logger. */
+/** `hostname` and `action` are "" when the service omits them. `reason` is short and typed, for the logger; `isProxy` as in `Unreached`. */
 export type TurnstileAnswer =
   | { readonly isGood: true; readonly hostname: string; readonly action: string }
-  | { readonly isGood: false; readonly reason: string };
+  | { readonly isGood: false; readonly reason: string; readonly isProxy?: boolean };
 
 /** Never throws. */
 export async function verifyTurnstile(
@@ -35,7 +35,10 @@ export async function verifyTurnstile(
     headers: ["content-type", "application/x-www-form-urlencoded"],
     body: form.toString(),
   });
-  if (result.kind === "fault") return { isGood: false, reason: `turnstile ${result.code}` };
+  if (result.kind === "fault") {
+    const { problem, isProxy } = unreached(result);
+    return { isGood: false, reason: `turnstile ${problem}`, isProxy };
+  }
   const { body } = result;
   if (result.status !== 200 || typeof body !== "object" || body === null)
     return { isGood: false, reason: `turnstile status ${result.status}` };

@@ -1,14 +1,17 @@
 // The keys of New API's channels that have several: a line each or a JSON list, with states by their index in that text (requirements C30).
 import { ChannelStatus } from "#contract/channel.ts";
+import { MOST_KEYS } from "#contract/channel-key.ts";
 import type { Secrets } from "#server/secrets.ts";
-import { type NewKey, newKey, nextProbe } from "#server/store/channel-keys.ts";
+import { type NewKey, newKey } from "#server/store/channel-keys.ts";
 import { intOf, objectOf, type SourceRow, textOf } from "./row.ts";
 
 export interface ImportedKeys {
   /** The first that is enabled, or the first. */
   readonly key: string;
-  /** Empty = the channel has one. */
+  /** Empty = the channel has one, which is enabled. */
   readonly keys: readonly NewKey[];
+  /** How many a channel may not have besides. */
+  readonly left: number;
   readonly mode: string;
 }
 
@@ -19,7 +22,7 @@ export function keysOf(row: SourceRow, secrets: Secrets, nowSec: number): Import
   const text = textOf(row, "key");
   const info = objectOf(row, "channel_info");
   const mode = info["multi_key_mode"] === "polling" ? "round_robin" : "random";
-  if (info["is_multi_key"] !== true) return { key: text, keys: [], mode: "random" };
+  if (info["is_multi_key"] !== true) return { key: text, keys: [], left: 0, mode: "random" };
   const statuses = entriesOf(info["multi_key_status_list"]);
   const reasons = entriesOf(info["multi_key_disabled_reason"]);
   const times = entriesOf(info["multi_key_disabled_time"]);
@@ -40,7 +43,23 @@ export function keysOf(row: SourceRow, secrets: Secrets, nowSec: number): Import
   }
   const texts = [...found.keys()];
   const first = texts.find((key) => found.get(key)?.status === ChannelStatus.enabled) ?? texts[0] ?? "";
-  return { key: first, keys: found.size > 1 ? [...found.values()] : [], mode };
+  const all = [...found.values()];
+  // One alone that is off needs a row too: the channel's own key has no state.
+  const isPlain = all.length < 2 && all.every(isOn);
+  return { key: first, keys: isPlain ? [] : kept(all), left: Math.max(0, all.length - MOST_KEYS), mode };
+}
+
+function isOn({ status }: NewKey): boolean {
+  return status === ChannelStatus.enabled;
+}
+
+/** As many as a channel may have, in their order; those that are off go first. */
+function kept(all: readonly NewKey[]): NewKey[] {
+  if (all.length <= MOST_KEYS) return [...all];
+  const on = all.filter(isOn);
+  const off = all.filter((key) => !isOn(key)).slice(0, Math.max(0, MOST_KEYS - on.length));
+  const chosen = new Set([...on.slice(0, MOST_KEYS), ...off]);
+  return all.filter((key) => chosen.has(key));
 }
 
 function stateOf(status: number, said: { readonly reason: unknown; readonly time: unknown }, nowSec: number) {
@@ -51,7 +70,8 @@ function stateOf(status: number, said: { readonly reason: unknown; readonly time
     status,
     status_reason: reason,
     status_time: Number.isSafeInteger(time) && time > 0 ? time : 0,
-    probe_time: status === ChannelStatus.autoDisabled ? nextProbe(0, reason, nowSec) : 0,
+    // The source does not say when it was asked last: that is done as soon as the server runs.
+    probe_time: status === ChannelStatus.autoDisabled ? nowSec : 0,
   };
 }
 

@@ -1,6 +1,8 @@
 // One of New API's operations on a request as actions of ours.
 import type { TEXT_EDITS } from "#contract/rewrite.ts";
+import { literal } from "#contract/rewrite-law.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
+import { headerText, plainValue, settingActions } from "./rule-values.ts";
 
 export type Operated =
   /** `needs` = a place without which the call ends there. */
@@ -44,13 +46,15 @@ export function operationOf(operation: JsonRecord): Operated {
 function bodyOf(mode: string, path: string, operation: JsonRecord): Operated {
   const { value } = operation;
   const keeps = operation["keep_origin"] === true;
-  if (mode === "set") return { actions: [{ op: keeps ? "default" : "set", path, value: value ?? null }] };
+  const plain = plainValue(value ?? null);
+  if (mode === "set")
+    return { actions: keeps ? [{ op: "default", path, value: plain }] : settingActions(path, value ?? null) };
   if (mode === "delete") return { actions: [{ op: "remove", path }] };
   if (mode === "append" || mode === "prepend") {
     // Objects are merged alike by both; only `keep_origin` says who wins.
     const isObject = asObject(value) !== undefined;
     const op = isObject ? (keeps ? "prepend" : "append") : mode;
-    return { actions: [{ op, path, value: value ?? null }] };
+    return { actions: [{ op, path, value: plain }] };
   }
   return textOf(mode, path, operation);
 }
@@ -76,14 +80,14 @@ function refusalOf(value: unknown): Operated {
   const said = asObject(value) ?? { message: value };
   const { message, status_code: status = 400, code = "invalid_request" } = said;
   if (typeof message !== "string" || message === "") return { unsaid: "没有文字的拒绝" };
-  return { actions: [{ op: "refuse", status, code, message }] };
+  return { actions: [{ op: "refuse", status, code, message: literal(message) }] };
 }
 
 function headerOf(mode: string, { path, value }: JsonRecord): Operated {
   const name = asText(path) ?? "";
   if (mode === "delete_header") return { actions: [{ op: "removeHeader", name }] };
   if (mode === "set_header" && typeof value === "string")
-    return { actions: [{ op: "setHeader", name, value: value.replaceAll("{api_key}", "{{key}}") }] };
+    return { actions: [{ op: "setHeader", name, value: headerText(value) }] };
   if (mode === "pass_headers" && Array.isArray(value))
     return { actions: value.map((one: unknown) => ({ op: "passHeader", name: String(one) })) };
   return { unsaid: `操作 ${mode}` };

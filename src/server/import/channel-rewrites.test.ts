@@ -1,66 +1,12 @@
 // What other gateways change in requests, as ours: the bodies that leave are those of their documented semantics (requirements C37, C38).
 import { describe, expect, it } from "vitest";
-import { providers } from "#contract/providers.ts";
-import type { Call, Plan } from "#server/upstream/call/call.ts";
-import { planCall } from "#server/upstream/call/plan.ts";
-import { CompiledRules } from "#server/upstream/call/rewrite.ts";
-import { Cancellation } from "#server/upstream/cancellation.ts";
-import { wholeObject } from "#server/upstream/json/object.ts";
+import { sentFor } from "#test/worlds/imported-rules.ts";
 import { rulesOf } from "./channel-rewrites.ts";
 import type { SourceRow } from "./row.ts";
 
-const [provider] = providers.filter(({ slug }) => slug === "openai");
-if (provider === undefined) throw new Error("no such row");
-const target = { provider, key: "sk-key-0123456789", baseUrl: "https://up.example", other: "" };
-const plan = planCall(
-  target,
-  { endpoint: "chat", model: "gpt-4o", isStream: false, apiVersion: "" },
-  () => "",
-) as Plan; // of a row that is there
-
 const BODY = '{"model":"gpt-4o","temperature":1,"user":"u-1","a":{"b":2},"l":[1,2,3]}';
 
-/** What leaves; where nothing can be said, what is told. */
-function outcome(
-  row: SourceRow,
-  attempt = 1,
-): { body: string; headers: readonly string[] } | readonly string[] {
-  const { rewrite, unsaid } = rulesOf(row);
-  if (unsaid.length > 0) return unsaid;
-  const rules = new CompiledRules({ channelId: 1, rewrite, statusMap: undefined, hash: (text) => text });
-  const bytes = Buffer.from(BODY);
-  const object = wholeObject(bytes);
-  if (object === undefined) throw new Error("no object");
-  const call: Call = {
-    target,
-    endpoint: "chat",
-    body: { bytes, object, model: "gpt-4o" },
-    model: "gpt-4o",
-    originModel: "gpt-4o",
-    isStream: false,
-    isArray: false,
-    apiVersion: "",
-    passHeaders: [],
-    seed: "s",
-    cancellation: new Cancellation(),
-    trace: { firstByteMs: 0, isSent: false },
-    facts: {
-      header: (name) => ({ "x-client": "cli" })[name],
-      attempt,
-      userId: 1,
-      maxTokens: undefined,
-      nowMs: 0,
-    },
-  };
-  const prepared = { kind: "prepared", bytes, headers: [], dropped: [] };
-  // The handler is not asked for.
-  const { outcome: made } = rules.run(call, plan, prepared as never);
-  if (made.kind === "fault") return { body: `${made.status} ${made.publicMessage}`, headers: [] };
-  return {
-    body: Buffer.from(made.bytes).toString(),
-    headers: made.rehead?.(["x-old", "1"]) ?? ["x-old", "1"],
-  };
-}
+const outcome = (row: SourceRow) => sentFor(row, BODY);
 
 const op = (...operations: readonly unknown[]): SourceRow => ({
   param_override: JSON.stringify({ operations }),

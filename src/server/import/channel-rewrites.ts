@@ -1,10 +1,13 @@
 // What other gateways change in a channel's requests, said with our rules (requirements C37, C38): New API's `param_override`, `header_override`,
 // `system_prompt` and `status_code_mapping`, one-hub's `custom_parameter` and `model_headers`. What cannot be said is told, part by part.
-import { type Rewrite, type RewriteAction, RewriteRule, StatusMap } from "#contract/rewrite.ts";
+import { Rewrite, type RewriteAction, RewriteRule, StatusMap } from "#contract/rewrite.ts";
+import { literal } from "#contract/rewrite-law.ts";
 import { asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { conditionsOf, type When } from "./channel-conditions.ts";
 import { operationOf } from "./channel-operations.ts";
-import { objectOf, type SourceRow, textOf } from "./row.ts";
+import { type ChannelSettings, settingsOf } from "./channel-settings.ts";
+import { intOf, objectOf, type SourceRow, textOf } from "./row.ts";
+import { headerText, plainValue, settingActions } from "./rule-values.ts";
 
 export interface ImportedRules {
   readonly rewrite: Rewrite | undefined;
@@ -27,12 +30,13 @@ interface Named {
   readonly made: Made;
 }
 
-export function rulesOf(row: SourceRow): ImportedRules {
+export function rulesOf(row: SourceRow, settings: ChannelSettings = settingsOf(row)): ImportedRules {
   const ignored: string[] = [];
   const named = [
-    ...systemPrompt(row),
-    ...parameters(row),
+    // In New API's order.
+    ...(settings.passesBody ? [] : [...systemPrompt(row), ...removals(settings), ...parameters(row)]),
     ...customParameter(row),
+    ...organization(row),
     ...headers(row, "header_override"),
     ...headers(row, "model_headers"),
   ];
@@ -50,7 +54,43 @@ export function rulesOf(row: SourceRow): ImportedRules {
     else unsaid.push(`${id}: ${checked.error.issues[0]?.message ?? ""}: ${text}`);
   }
   const statusMap = statuses(row, ignored);
-  return { rewrite: rules.length === 0 ? undefined : { v: 1, rules }, statusMap, unsaid, ignored };
+  if (rules.length === 0) return { rewrite: undefined, statusMap, unsaid, ignored };
+  const rewrite = Rewrite.safeParse({ v: 1, rules });
+  if (!rewrite.success) unsaid.push(`${rewrite.error.issues[0]?.message ?? ""}: ${JSON.stringify(rules)}`);
+  return { rewrite: rewrite.data, statusMap, unsaid, ignored };
+}
+
+/** What New API takes out of the bodies of these formats unless a switch allows it. */
+function removals({ takenOut, takesStoreOut }: ChannelSettings): Named[] {
+  const formats = ["chat", "completions", "messages", "responses"] as const;
+  const fields: Made = {
+    when: { formats: [...formats] },
+    do: takenOut.map((path) => ({ op: "remove", path })),
+  };
+  const store: Made = {
+    when: { formats: ["chat"], has: ["/messages"] },
+    do: takesStoreOut ? [{ op: "remove", path: "/store" }] : [],
+  };
+  return [
+    { id: "settings", text: takenOut.join(" "), made: fields },
+    { id: "disable_store", text: "disable_store", made: store },
+  ];
+}
+
+const OPENAI = 1;
+
+/** OpenAI's organization goes by a header; other types do not send it. */
+function organization(row: SourceRow): Named[] {
+  const id = "open_ai_organization";
+  const value = textOf(row, id) || textOf(row, "openai_organization");
+  if (value === "" || intOf(row, "type") !== OPENAI) return [];
+  return [
+    {
+      id,
+      text: value,
+      made: { do: [{ op: "setHeader", name: "OpenAI-Organization", value: literal(value) }] },
+    },
+  ];
 }
 
 function systemPrompt(row: SourceRow): Named[] {
@@ -58,7 +98,7 @@ function systemPrompt(row: SourceRow): Named[] {
   const text = asText(setting["system_prompt"]) || textOf(row, "system_prompt");
   if (text.trim() === "") return [];
   const before = setting["system_prompt_override"] === true;
-  const action = { op: "system", text, ...(before && { before }) };
+  const action = { op: "system", text: literal(text), ...(before && { before }) };
   return [{ id: "system_prompt", text, made: { do: [action] } }];
 }
 
@@ -80,7 +120,7 @@ function parameters(row: SourceRow): Named[] {
     ([name, value], index): Named => ({
       id: `param_override ${index + 1}`,
       text: JSON.stringify({ [name]: value }),
-      made: { do: [{ op: "set", path: top(name), value }] },
+      made: { do: settingActions(top(name), value) },
     }),
   );
   const hasMapping = Object.keys(objectOf(row, "model_mapping")).length > 0;
@@ -115,7 +155,7 @@ function operationRules(
     op: "refuse",
     status: 400,
     code: "invalid_request",
-    message: `请求缺少字段 ${needs ?? ""}`,
+    message: literal(`请求缺少字段 ${needs ?? ""}`),
   };
   const guard =
     needs === undefined
@@ -129,15 +169,18 @@ const FLAGS = new Set(["overwrite", "per_model", "pre_add", "stream"]);
 /** one-hub's: sets what is absent, or everything with `overwrite`; a table for each model with `per_model`. */
 function customParameter(row: SourceRow): Named[] {
   const text = textOf(row, "custom_parameter").trim();
-  const table = readJson(text);
-  if (table === undefined || Object.keys(table).length === 0) return [];
+  if (text === "") return [];
   const id = "custom_parameter";
+  const table = readJson(text);
+  if (table === undefined) return [{ id, text, made: { unsaid: "不是 JSON 对象" } }];
   if (table["pre_add"] === true) return [{ id, text, made: { unsaid: "在转换格式之前改写（pre_add）" } }];
   const op = table["overwrite"] === true ? "set" : "default";
   const actions = (of: JsonRecord) =>
     Object.entries(of)
       .filter(([name]) => !FLAGS.has(name))
-      .map(([name, value]) => ({ op, path: top(name), value }));
+      .flatMap(([name, value]) =>
+        op === "set" ? settingActions(top(name), value) : [{ op, path: top(name), value: plainValue(value) }],
+      );
   if (table["per_model"] !== true) return [{ id, text, made: { do: actions(table) } }];
   return Object.entries(table)
     .filter(([name]) => !FLAGS.has(name))
@@ -167,8 +210,7 @@ function headerOf(name: string, value: unknown): Made {
   // It is sent anyway.
   if (/^content-type$/i.test(name) && /^application\/json\b/i.test(value.trim())) return { do: [] };
   const client = /^\{client_header:([^{}]+)\}$/.exec(value.trim())?.[1]?.trim();
-  if (client === undefined)
-    return { do: [{ op: "setHeader", name, value: value.replaceAll("{api_key}", "{{key}}") }] };
+  if (client === undefined) return { do: [{ op: "setHeader", name, value: headerText(value) }] };
   if (client.toLowerCase() === name.toLowerCase()) return { do: [{ op: "passHeader", name }] };
   const when = { header: { [client]: "*" } };
   return { when, do: [{ op: "setHeader", name, value: `{{header:${client}}}` }] };

@@ -1,46 +1,15 @@
 // Forks of One API: the deployed product's partner columns, New API's own numbers and columns, databases of 2023.
 
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
 import { openProxy } from "#server/channels/proxies.ts";
 import { readConfig } from "#server/config.ts";
-import { checkLedger } from "#server/money/ledger-check.ts";
-import { openStore, type SqliteStore } from "#server/store/db.ts";
 import { oneApi } from "#test/seeds/one-api.ts";
-import { writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { writePostgres } from "#test/seeds/one-api-files.ts";
+import { imported } from "#test/worlds/changed-import.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { importOneApi } from "./one-api.ts";
-
-/** A database of One API, changed by SQL, imported; the result and the report. */
-async function imported(changes: string) {
-  const dir = testDirectory();
-  const file = join(dir, "source.db");
-  writeSqlite(file, oneApi("0.6"));
-  const source = new DatabaseSync(file);
-  source.exec(changes);
-  source.close();
-  const dataDir = join(dir, "data");
-  const config = readConfig({ DATA_DIR: dataDir });
-  const told: string[] = [];
-  const result = await importOneApi(
-    { address: file, isDryRun: false },
-    { config, say: (text) => told.push(text), progress: () => undefined },
-  );
-  const store = await openStore({ dataDir });
-  onTestFinished(() => store.close());
-  if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
-  expect(await checkLedger(store.db)).toEqual([]);
-  const secrets = await unlockSecrets(
-    store.db,
-    await readMasterKey(config, () => undefined),
-    () => undefined,
-  );
-  return { ...result, told: told.join("\n"), store: store satisfies SqliteStore, secrets };
-}
 
 test("partner columns are taken: commission to the millionth of a yuan, dates of joining", async () => {
   const { store, report, isExact } = await imported(`
@@ -133,75 +102,6 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
 
 const MULTI_KEY = `{"is_multi_key":true,"multi_key_status_list":{"0":2}}`;
 
-test("New API: of several keys all stay, the first that is enabled in front, also of a list in JSON", async () => {
-  const { store, report } = await imported(`
-    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
-    ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
-    UPDATE channels SET "key" = 'k-one' || char(10) || 'k-two', channel_info = '${MULTI_KEY}' WHERE id = 1;
-    UPDATE channels SET "key" = '[{"a":1},{"b":2}]', channel_info = '${MULTI_KEY}' WHERE id = 2;
-    UPDATE channels SET "key" = '["k-1","k-2"]', channel_info = '{"is_multi_key":true}' WHERE id = 3;
-    UPDATE channels SET "key" = '{"b":2}' WHERE id = 6;
-    UPDATE channels SET "key" = 'k-two' WHERE id = 7;
-    UPDATE channels SET "key" = 'k-1' WHERE id = 8;`);
-  const rows = await store.db.selectFrom("channels").select(["id", "key_hash"]).orderBy("id").execute();
-  const hashes = rows.map(({ key_hash }) => key_hash);
-  expect(hashes.slice(0, 3)).toEqual([hashes[4], hashes[3], hashes[5]]);
-  const keys = await store.db
-    .selectFrom("channel_keys")
-    .select(["channel_id", "key_hash", "status"])
-    .orderBy("id")
-    .execute();
-  expect(keys.map(({ channel_id: id, status }) => [id, status])).toEqual([
-    [1, 2],
-    [1, 1],
-    [2, 2],
-    [2, 1],
-    [3, 1],
-    [3, 1],
-  ]);
-  expect(report).toContain("channels with several keys keep them (3): main, azure, spark");
-});
-
-test("New API: states of keys go by their index in the text; blanks, repeats and indexes past the end", async () => {
-  const info = JSON.stringify({
-    is_multi_key: true,
-    multi_key_size: 2,
-    multi_key_mode: "polling",
-    multi_key_status_list: { 1: 3, 3: 2, 4: 3, 99: 2 },
-    multi_key_disabled_reason: { 1: "status 401", 99: "past the end" },
-    multi_key_disabled_time: { 1: 1_714_000_000 },
-  });
-  const text = ["", "k-a", "k-b", "", "k-c", "k-a"].join("\n");
-  const { store, secrets } = await imported(`
-    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
-    ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
-    UPDATE channels SET "key" = '${text}', channel_info = '${info}' WHERE id = 1;
-    UPDATE channels SET "key" = 'k-a' || char(10) || 'k-b', channel_info = 'no json' WHERE id = 2;
-    UPDATE channels SET "key" = '${text.replaceAll("k-c", "k-a")}', channel_info = '${info}' WHERE id = 3;`);
-  const keys = await store.db
-    .selectFrom("channel_keys")
-    .selectAll()
-    .where("channel_id", "=", 1)
-    .orderBy("id")
-    .execute();
-  // Outer line ends are cut, so k-b has index 1, the blank line 2, k-c 3, and the second k-a 4.
-  expect(keys).toMatchObject([
-    { key_hash: secrets.hash("k-a"), status: 1, status_reason: "" },
-    { key_hash: secrets.hash("k-b"), status: 3, status_reason: "status 401", status_time: 1_714_000_000 },
-    { key_hash: secrets.hash("k-c"), status: 2, status_reason: "" },
-  ]);
-  const rows = await store.db
-    .selectFrom("channels")
-    .selectAll()
-    .where("id", "in", [1, 2])
-    .orderBy("id")
-    .execute();
-  expect(rows).toMatchObject([
-    { key_hash: secrets.hash("k-a"), key_mode: "round_robin", keys_version: 1 },
-    { key_hash: secrets.hash("k-a\nk-b"), keys_version: 0 },
-  ]);
-});
-
 test("New API: proxies of channels go on, and their socks5 has the proxy resolve names", async () => {
   const { store, secrets, report } = await imported(`
     ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
@@ -221,7 +121,9 @@ test("New API: proxies of channels go on, and their socks5 has the proxy resolve
   // Never direct: the operator relies on the proxy.
   expect(proxies.get(3)).toBe("socks4://proxy.example:1080");
   expect([proxies.get(6), proxies.get(7)]).toEqual(["", ""]);
-  expect(report).toContain("settings of channels that have no place here were left out: azure (setting)");
+  expect(report).toContain(
+    "settings of channels that have no place here were left out: azure (force_format)",
+  );
   expect(report).toContain("channels whose proxy cannot be read here fail until it is set again: spark");
   expect(report).not.toContain("p%40ss");
 });
@@ -267,9 +169,6 @@ test("New API: a list of models that is on and empty allows none, and what has n
   ]);
   expect(report).toContain("tokens whose list of models is on and empty were disabled: it allows none: 4");
   expect(report).toContain("ways to log in that are not here were left out: bob (linux_do_id)");
-  expect(report).toContain(
-    "settings of channels that have no place here were left out: main (openai_organization)",
-  );
   expect(report).toContain("channels that rewrite requests keep their rules: main");
   const channel = await store.db.selectFrom("channels").selectAll().where("id", "=", 1).executeTakeFirst();
   expect(JSON.parse(channel?.config ?? "")["rewrite"]).toEqual({
@@ -277,6 +176,7 @@ test("New API: a list of models that is on and empty allows none, and what has n
     rules: [
       { id: "system_prompt", do: [{ op: "system", text: "Be brief." }] },
       { id: "param_override", do: [{ op: "set", path: "/temperature", value: 0 }] },
+      { id: "open_ai_organization", do: [{ op: "setHeader", name: "OpenAI-Organization", value: "org-1" }] },
     ],
   });
 });

@@ -5,7 +5,7 @@ import { LogType } from "#contract/log.ts";
 import type { Db } from "#server/store/db.ts";
 import type { LogRow } from "#server/store/logs.ts";
 import { spanOf } from "#server/store/span.ts";
-import type { LogSumsTable } from "#server/store/tables.ts";
+import type { LogSumsTable } from "#server/store/tables-logs.ts";
 import { batches } from "./batches.ts";
 import { flagOf, intOf, objectOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Family, Source } from "./source.ts";
@@ -66,6 +66,9 @@ function logOf(row: SourceRow, family: Family): LogRow {
     member_id: 0,
     project_id: 0,
     cost: -1,
+    earned: "",
+    token_kinds: "",
+    price_version: -1,
     user_id: intOf(row, "user_id"),
     created_at: secondsOf(row, "created_at"),
     type: typeOf(row, family),

@@ -1,4 +1,7 @@
-// Options of New API that have another form here: of its pages to chat one can be kept, and the prices of pictures.
+// Options of New API that have another form here: of its pages to chat one can be kept, and prices of pictures and calls.
+import { unitOf } from "#contract/charged-unit.ts";
+import { abilityOf } from "#contract/model-kinds.ts";
+import { TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 import { chargeUnit } from "#contract/prices.ts";
 import { tableIn } from "./ratio-tables.ts";
 
@@ -46,6 +49,8 @@ function withoutKey(address: string): string | undefined {
 export interface CallPrices {
   /** Model → ratio at which a picture costs what a call of it did. */
   readonly ratios: Readonly<Record<string, number>>;
+  /** The same of models that are charged by the call here too (`ModelUnits`). */
+  readonly calls: Readonly<Record<string, number>>;
   /** Models whose price has no place here. */
   readonly others: readonly string[];
 }
@@ -54,16 +59,24 @@ export interface CallPrices {
 export function callPrices(text: string, quotaPerUnit: number): CallPrices | undefined {
   const table = tableIn(text);
   if (table === undefined) return undefined;
-  const isKept = ([name, usd]: [string, unknown]) =>
-    Object.hasOwn(chargeUnit, name) && chargeUnit[name] === "image" && typeof usd === "number" && usd >= 0;
+  const isPrice = (usd: unknown) => typeof usd === "number" && usd >= 0;
+  const isPicture = (name: string) => Object.hasOwn(chargeUnit, name) && chargeUnit[name] === "image";
   const rows = Object.entries(table);
-  const ratios = rows
-    .filter(isKept)
-    .map(([name, usd]) => [name, (Number(usd) * quotaPerUnit) / PICTURE_QUOTA]);
-  return {
-    ratios: Object.fromEntries(ratios),
-    others: rows.filter((row) => !isKept(row)).map(([name]) => name),
-  };
+  const ratiosOf = (isOne: (name: string) => boolean, quota: number) =>
+    Object.fromEntries(
+      rows
+        .filter(([name, usd]) => isPrice(usd) && isOne(name))
+        .map(([name, usd]) => [name, (Number(usd) * quotaPerUnit) / quota]),
+    );
+  const ratios = ratiosOf(isPicture, PICTURE_QUOTA);
+  const calls = ratiosOf(isOneCall, TOKENS_OF_UNIT.call);
+  const isKept = (name: string) => Object.hasOwn(ratios, name) || Object.hasOwn(calls, name);
+  return { ratios, calls, others: rows.map(([name]) => name).filter((name) => !isKept(name)) };
+}
+
+/** Where a call is charged as one there and would be here: of pictures there each counts, and a conversation has many answers. */
+function isOneCall(name: string): boolean {
+  return unitOf(name, {}) === "token" && !["image", "realtime"].includes(abilityOf(name));
 }
 
 /** Quota of a dollar by the options of a source. */

@@ -1,14 +1,11 @@
 // Numbers that are none, whatever the source is kept in: each is reported with its row and what was taken, and nothing else is lost.
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readConfig } from "#server/config.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
 import { oneApi } from "#test/seeds/one-api.ts";
-import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import type { Cell, OneApi } from "#test/seeds/one-api-files.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
-import { createPostgresDatabase } from "#test/worlds/postgres.ts";
-import { importOneApi } from "./one-api.ts";
+import { buildSource, engines, importInto } from "#test/worlds/import-world.ts";
 import { intOf, misreadOf, realOf, secondsOf } from "./row.ts";
 
 /** A database of One API with a column of texts, and these in the first rows. */
@@ -24,32 +21,13 @@ function withTexts(table: string, column: string, texts: readonly Cell[]): OneAp
   };
 }
 
-const writers = {
-  "SQLite file": async (data: OneApi) => {
-    const file = join(testDirectory(), "one-api.db");
-    writeSqlite(file, data);
-    return file;
-  },
-  "MySQL dump": async (data: OneApi) => {
-    const file = join(testDirectory(), "one-api.sql");
-    writeDump(file, data);
-    return file;
-  },
-  PostgreSQL: async (data: OneApi) => {
-    const database = await createPostgresDatabase();
-    onTestFinished(database.drop);
-    await writePostgres(database.url, data);
-    return database.url;
-  },
-};
-const sources = Object.entries(writers).map(([name, write]) => ({ name, write }));
+const sources = engines.map((name) => ({ name, write: (data: OneApi) => buildSource(name, data) }));
 
 async function imported(address: string) {
   const dataDir = testDirectory();
-  const config = readConfig({ DATA_DIR: dataDir });
-  const tools = { config, say: () => undefined, progress: () => undefined };
-  const rehearsed = await importOneApi({ address, isDryRun: true }, tools);
-  const result = await importOneApi({ address, isDryRun: false }, tools);
+  const destination = { dataDir, url: undefined };
+  const rehearsed = await importInto(address, destination, true);
+  const result = await importInto(address, destination);
   expect(rehearsed.isExact).toBe(result.isExact);
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
@@ -99,27 +77,24 @@ test.each([
   ["redemptions", "quota", '- redemptions 1 quota: "x" → 0'],
   ["logs", "quota", '- logs 1 quota: "x" → 0'],
 ] as const)("%s with a text for %s are reported", async (table, column, line) => {
-  const { report, isExact } = await imported(await writers["SQLite file"](withTexts(table, column, ["x"])));
+  const { report, isExact } = await imported(
+    await buildSource("SQLite file", withTexts(table, column, ["x"])),
+  );
   expect(isExact).toBe(false);
   expect(report).toContain(line);
 });
 
 test("a row without a number for an id ends the import", async () => {
   const data = withTexts("tokens", "id", ["first", "4", "7", "8", "9"]);
-  await expect(imported(await writers["MySQL dump"](data))).rejects.toThrow(
+  await expect(imported(await buildSource("MySQL dump", data))).rejects.toThrow(
     'a row of tokens has no number for an id, but "first"',
   );
 });
 
 test("nothing of a batch with such a row is written", async () => {
-  const address = await writers["SQLite file"](withTexts("users", "id", ["1", "second"]));
+  const address = await buildSource("SQLite file", withTexts("users", "id", ["1", "second"]));
   const dataDir = testDirectory();
-  const tools = {
-    config: readConfig({ DATA_DIR: dataDir }),
-    say: () => undefined,
-    progress: () => undefined,
-  };
-  await expect(importOneApi({ address, isDryRun: false }, tools)).rejects.toThrow("no number for an id");
+  await expect(importInto(address, { dataDir, url: undefined })).rejects.toThrow("no number for an id");
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
   expect(await store.db.selectFrom("users").select("id").execute()).toEqual([]);
@@ -135,12 +110,7 @@ test.each(sources)(
       two_fas: { columns, rows },
       empty: { columns, rows: [] },
     });
-    const tools = {
-      config: readConfig({ DATA_DIR: testDirectory() }),
-      say: () => undefined,
-      progress: () => undefined,
-    };
-    const { report } = await importOneApi({ address, isDryRun: true }, tools);
+    const { report } = await importInto(address, { dataDir: testDirectory(), url: undefined }, true);
     expect(report).toMatch(/have no place here were left out: two_fas \(3\)$/m);
   },
 );

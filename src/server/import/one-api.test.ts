@@ -21,48 +21,17 @@ import {
   redemptionCode,
   secrets,
 } from "#test/seeds/one-api.ts";
-import { type OneApi, sumOf, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { type OneApi, sumOf } from "#test/seeds/one-api-files.ts";
+import { createTestApp, databases } from "#test/worlds/app.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
-import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import {
+  buildSource,
+  type Destination,
+  engines,
+  importInto,
+  openImported,
+} from "#test/worlds/import-world.ts";
 import { importOneApi } from "./one-api.ts";
-
-const engines = ["SQLite file", "MySQL dump", "PostgreSQL"] as const;
-
-/** Builds a source and returns its address. */
-async function build(engine: (typeof engines)[number], data: OneApi): Promise<string> {
-  if (engine === "PostgreSQL") {
-    const database = await createPostgresDatabase();
-    onTestFinished(database.drop);
-    await writePostgres(database.url, data);
-    return database.url;
-  }
-  const file = join(testDirectory(), engine === "MySQL dump" ? "one-api.sql" : "one-api.db");
-  if (engine === "MySQL dump") writeDump(file, data);
-  else writeSqlite(file, data);
-  return file;
-}
-
-interface Destination {
-  readonly dataDir: string;
-  readonly url: string | undefined;
-}
-
-const run = (address: string, { dataDir, url }: Destination, isDryRun = false) =>
-  importOneApi(
-    { address, isDryRun },
-    {
-      config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: url }),
-      say: () => undefined,
-      progress: () => undefined,
-    },
-  );
-
-async function serve({ dataDir, url }: Destination, env: Record<string, string> = {}): Promise<TestApp> {
-  const app = await createTestApp({ dataDir, databaseUrl: url, env });
-  onTestFinished(() => app.close());
-  return app;
-}
 
 /** Every source into SQLite; into PostgreSQL one age of each, since only the writing differs. */
 const cases = databases.flatMap((database) =>
@@ -80,7 +49,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     const made = await database.create();
     onTestFinished(made.drop);
     const destination = { dataDir: testDirectory(), url: made.url };
-    return { ...destination, ...(await run(await build(engine, data), destination)) };
+    return { ...destination, ...(await importInto(await buildSource(engine, data), destination)) };
   }
 
   test("keeps ids, balances, sums and logs, and the books are exact", async () => {
@@ -89,7 +58,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     expect(report).toContain("books: exact");
     expect(report).not.toContain("DIFFERS");
     expect(isExact).toBe(true);
-    const { ctx } = await serve(destination);
+    const { ctx } = await openImported(destination);
     expect(await checkLedger(ctx.db)).toEqual([]);
     await advanceSums(ctx);
     expect(await checkLedger(ctx.db, "sums")).toEqual([]);
@@ -143,7 +112,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     const upstream = await createFakeUpstream();
     onTestFinished(upstream.close);
     upstream.script(json(chatReply("hello")));
-    const app = await serve({ dataDir, url });
+    const app = await openImported({ dataDir, url });
     await app.ctx.db.updateTable("channels").set({ base_url: upstream.url }).where("id", "=", 1).execute();
     await app.ctx.candidates.reload();
     const address = await app.listen();
@@ -173,7 +142,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
 
   test("channels are cleaned, later types keep their number, options are checked", async () => {
     const { report, ...destination } = await imported(oneApi(age));
-    const { ctx } = await serve(destination);
+    const { ctx } = await openImported(destination);
     const channels = await ctx.db.selectFrom("channels").selectAll().orderBy("id").execute();
     const seen = channels.map(({ id, type, status, base_url, other, models, group }) => {
       return { id, type, status, base_url, other, models, group };
@@ -263,26 +232,26 @@ describe.each(databases)("an import into $name", (database) => {
 
   test("gives new rows ids after the imported ones", async () => {
     const where = await newDestination();
-    await run(await build("SQLite file", oneApi("0.6")), where);
-    const app = await serve(where);
+    await importInto(await buildSource("SQLite file", oneApi("0.6")), where);
+    const app = await openImported(where);
     const created = await app.call({ authorization: accessToken }, "POST", "/api/token/", { name: "new" });
     expect(created.data).toMatchObject({ id: 10, user_id: 1 });
   });
 
   test("is not repeated, and not made into a database that is in use", async () => {
     const where = await newDestination();
-    const address = await build("SQLite file", oneApi("0.6"));
-    await run(address, where);
-    await expect(run(address, where)).rejects.toThrow("was filled by an import on");
+    const address = await buildSource("SQLite file", oneApi("0.6"));
+    await importInto(address, where);
+    await expect(importInto(address, where)).rejects.toThrow("was filled by an import on");
     const used = await newDestination();
-    await (await serve(used)).close();
-    await expect(run(address, used)).rejects.toThrow("has users already");
+    await (await openImported(used)).close();
+    await expect(importInto(address, used)).rejects.toThrow("has users already");
   });
 
   test("goes on where it was interrupted, and nothing is served before it ends", async () => {
     const where = await newDestination();
     const data = oneApi("0.6", 12_000);
-    const address = await build("SQLite file", data);
+    const address = await buildSource("SQLite file", data);
     const config = readConfig({ DATA_DIR: where.dataDir, DATABASE_URL: where.url });
     const stopped = importOneApi(
       { address, isDryRun: false },
@@ -298,18 +267,18 @@ describe.each(databases)("an import into $name", (database) => {
     await expect(createTestApp({ dataDir: where.dataDir, databaseUrl: where.url })).rejects.toThrow(
       "was not finished",
     );
-    const { report, isExact } = await run(address, where);
+    const { report, isExact } = await importInto(address, where);
     expect(isExact).toBe(true);
     expect(report).toMatch(/^users\s+5\s+0\s+6\s+0$/m);
     expect(report).toMatch(/^logs\s+12000\s+2000\s+10000\s+0$/m);
-    const { ctx } = await serve(where);
+    const { ctx } = await openImported(where);
     expect(await checkLedger(ctx.db)).toEqual([]);
     expect((await statLogs(ctx.db, {})).quota).toBe(Number(sumOf(data, "logs", "quota")));
   });
 
   test("leaves no secret in clear in the database", async () => {
     const where = await newDestination();
-    await run(await build("SQLite file", oneApi("later")), where);
+    await importInto(await buildSource("SQLite file", oneApi("later")), where);
     const store = await openStore({ dataDir: where.dataDir, databaseUrl: where.url });
     const tables = ["users", "tokens", "channels", "redemptions", "options", "logs", "ledger"] as const;
     const rows = await Promise.all(tables.map((table) => store.db.selectFrom(table).selectAll().execute()));
@@ -326,7 +295,11 @@ test.each(
 )("a dry run of a %s of One API %s reports counts and sums, and writes nothing", async (engine, age) => {
   const data = oneApi(age);
   const dataDir = testDirectory();
-  const { report, isExact } = await run(await build(engine, data), { dataDir, url: undefined }, true);
+  const { report, isExact } = await importInto(
+    await buildSource(engine, data),
+    { dataDir, url: undefined },
+    true,
+  );
   expect(readdirSync(dataDir)).toEqual([]);
   expect(isExact).toBe(true);
   const line = (name: string, sum: bigint) => new RegExp(`^${name}\\s+${sum}\\s+${sum}\\s+equal$`, "m");
@@ -339,14 +312,14 @@ test.each(
 });
 
 test("a SQLite file with a damaged page is reported with its name, not with a stack", async () => {
-  const file = await build("SQLite file", oneApi("later"));
+  const file = await buildSource("SQLite file", oneApi("later"));
   const bytes = readFileSync(file);
   const dataDir = testDirectory();
   // The first page holds the schema, the last one rows.
   for (const page of [0, bytes.length / 4096 - 1]) {
     const damaged = Buffer.from(bytes).fill(0xa5, page * 4096 + 100, (page + 1) * 4096);
     writeFileSync(file, damaged);
-    await expect(run(file, { dataDir, url: undefined }, true), `page ${page}`).rejects.toThrow(
+    await expect(importInto(file, { dataDir, url: undefined }, true), `page ${page}`).rejects.toThrow(
       expect.objectContaining({
         name: "ImportError",
         message: expect.stringContaining(`cannot read ${file}`),

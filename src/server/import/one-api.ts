@@ -14,11 +14,12 @@ import { openStore, type Store } from "#server/store/db.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import { countUsers } from "#server/store/users.ts";
 import { importChannels } from "./channels.ts";
+import { hasGroupTable, readGroups, tellUnknown } from "./groups.ts";
 import { importLogs } from "./logs.ts";
 import { openSource } from "./open.ts";
 import { tellPrices } from "./price-changes.ts";
 import { importRedemptions } from "./redemptions.ts";
-import { importSettings } from "./settings.ts";
+import { importSettings, readFound } from "./settings.ts";
 import { type Family, familyOf, ImportError, type Source } from "./source.ts";
 import { Tally } from "./tally.ts";
 import { readSums, resetSequences, type Target } from "./target.ts";
@@ -152,10 +153,14 @@ async function copy(
   { options, progress }: { options: Options | undefined; progress(rows: number): void },
 ): Promise<void> {
   const users = await importUsers(source, target);
-  await importTokens(source, target, users);
-  const serving = await importChannels(source, target, family);
+  const found = await readFound(source);
+  const groups = await readGroups(source, found, { family, tally: target.tally });
+  tellUnknown(users, groups, target.tally);
+  await importTokens(source, target, { users, groups });
+  const passesAll = found.get("global.pass_through_request_enabled") === "true";
+  const serving = await importChannels(source, target, { family, passesAll });
   await importRedemptions(source, target);
-  const settings = await importSettings(source, target, options);
+  const settings = await importSettings({ found, made: groups.made }, target, options);
   tellPrices(serving, { settings, family, tally: target.tally });
   await importLogs(logs, target, { family, onProgress: progress });
   if (source.tables.has("abilities"))
@@ -168,7 +173,7 @@ const KNOWN = /^(?:users|tokens|channels|redemptions|options|logs|abilities|sqli
 /** What forks keep beside (second factors, orders, subscriptions) has no place here; the operator must hear of it. */
 async function tellOthers(source: Source, tally: Tally): Promise<void> {
   for (const table of source.tables.keys()) {
-    if (KNOWN.test(table)) continue;
+    if (KNOWN.test(table) || (table === "user_groups" && hasGroupTable(source))) continue;
     const rows = await source.count(table);
     if (rows > 0)
       tally.remark("tables that hold rows and have no place here were left out", `${table} (${rows})`);

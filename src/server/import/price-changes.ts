@@ -80,7 +80,9 @@ function tellRule(there: ForeignPrice, isMapped: boolean, tally: Tally): void {
 function isSame(there: ForeignPrice, here: Price, dollarsPerRatio: number): boolean {
   const ratio = numberOf(here.modelRatio);
   const unit = chargeUnit[here.model];
-  if (there.kind === "call") return unit === "image" && isNear(ratio * dollarsPerRatio, there.usd);
+  // A picture and a call count as much.
+  const isPiece = unit === "image" || here.unit === "call";
+  if (there.kind === "call") return isPiece && isNear(ratio * dollarsPerRatio, there.usd);
   if (there.kind !== "ratio" || !isNear(ratio, there.ratio)) return false;
   // What our own table gives no price of output has none: embeddings and the like.
   const hasOutput = unit === undefined && ratio !== 0 && defaultCompletionRatio[here.model] !== 0;
@@ -99,7 +101,7 @@ function numberOf(ratio: string): number {
 /** Both prices; without one here that of the source. */
 function changeText(there: ForeignPrice, here: Price | undefined): string {
   if (here === undefined) return foreignText(there, false);
-  const isUnit = chargeUnit[here.model] !== undefined;
+  const isUnit = chargeUnit[here.model] !== undefined || here.unit === "call";
   const own = ratioText(numberOf(here.modelRatio), numberOf(here.completionRatio), isUnit);
   return `${foreignText(there, isUnit)} → ${own}`;
 }
@@ -136,6 +138,7 @@ function tablesOf(taken: Settings["taken"]) {
     AudioCompletionRatio: read("AudioCompletionRatio"),
     ImageRatio: read("ImageRatio"),
     ImageCompletionRatio: read("ImageCompletionRatio"),
+    ModelUnits: read("ModelUnits"),
     GroupRatio: read("GroupRatio"),
     FallbackModelRatio: read("FallbackModelRatio"),
   };

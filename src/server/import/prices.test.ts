@@ -1,13 +1,11 @@
 // Prices that move in: what the source charged is kept row by row, and the report names before the move what has another price after it.
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readConfig } from "#server/config.ts";
+import { charge } from "#server/money/price.ts";
 import { oneApi } from "#test/seeds/one-api.ts";
-import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import type { Cell, OneApi } from "#test/seeds/one-api-files.ts";
 import { createTestApp, databases } from "#test/worlds/app.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
-import { createPostgresDatabase } from "#test/worlds/postgres.ts";
-import { importOneApi } from "./one-api.ts";
+import { buildSource, engines, importInto } from "#test/worlds/import-world.ts";
 
 interface Site {
   readonly options: Readonly<Record<string, string>>;
@@ -38,31 +36,12 @@ function site({ options, models = "gpt-4o", mapping = {}, type = 1, isNewApi = f
   };
 }
 
-const writers = {
-  "SQLite file": async (data: OneApi) => {
-    const file = join(testDirectory(), "one-api.db");
-    writeSqlite(file, data);
-    return file;
-  },
-  "MySQL dump": async (data: OneApi) => {
-    const file = join(testDirectory(), "one-api.sql");
-    writeDump(file, data);
-    return file;
-  },
-  PostgreSQL: async (data: OneApi) => {
-    const database = await createPostgresDatabase();
-    onTestFinished(database.drop);
-    await writePostgres(database.url, data);
-    return database.url;
-  },
-};
-
 /** What a dry run reports of a source. */
-async function rehearsed(what: Site, write = writers["SQLite file"]) {
-  const config = readConfig({ DATA_DIR: testDirectory() });
-  return importOneApi(
-    { address: await write(site(what)), isDryRun: true },
-    { config, say: () => undefined, progress: () => undefined },
+async function rehearsed(what: Site, engine: (typeof engines)[number] = "SQLite file") {
+  return importInto(
+    await buildSource(engine, site(what)),
+    { dataDir: testDirectory(), url: undefined },
+    true,
   );
 }
 
@@ -93,14 +72,8 @@ describe.each(databases)("a price table with rows that are no ratio, into $name"
     const made = await database.create();
     onTestFinished(made.drop);
     const dataDir = testDirectory();
-    const { report, isExact } = await importOneApi(
-      { address: await writers["SQLite file"](site(ORDINARY)), isDryRun: false },
-      {
-        config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: made.url }),
-        say: () => undefined,
-        progress: () => undefined,
-      },
-    );
+    const address = await buildSource("SQLite file", site(ORDINARY));
+    const { report, isExact } = await importInto(address, { dataDir, url: made.url });
     const app = await createTestApp({ dataDir, databaseUrl: made.url });
     onTestFinished(() => app.close());
     const { options } = app.ctx;
@@ -123,8 +96,8 @@ describe.each(databases)("a price table with rows that are no ratio, into $name"
   });
 });
 
-test.each(Object.entries(writers))("a %s reports lost rows in a dry run too", async (_, write) => {
-  const { report, isExact } = await rehearsed(ORDINARY, write);
+test.each(engines)("a %s reports lost rows in a dry run too", async (engine) => {
+  const { report, isExact } = await rehearsed(ORDINARY, engine);
   expect(below(report, SKIPPED)).toContain("ModelRatio openrouter/auto: -500000");
   expect(isExact).toBe(false);
 });
@@ -191,7 +164,10 @@ test("New API: prices go by the requested name, some completion ratios are its o
     "gpt-4o: 1.25, completion 4 → 1.25, completion 7",
     "gpt-3.5-turbo: refused → 0.25, completion 3",
   ]);
-  expect(below(report, UNPRICED)).toEqual(["suno-x: $0.1 a call"]);
+  // A call of it costs the same here.
+  expect(below(report, UNPRICED)).toEqual([]);
+  expect(report).toContain("prices per call are charged by the call here too: suno-x");
+  expect(report).toContain("prices per call (ModelPrice) have no place here: mj_imagine");
   const alone = await rehearsed({ ...site, options: { ...site.options, SelfUseModeEnabled: "true" } });
   expect(below(alone.report, UNPRICED)).toContain("unheard-of: 37.5, completion 1");
   expect(alone.report).toMatch(/cost 37\.5 there.*FallbackModelRatio/);
@@ -213,6 +189,35 @@ test("New API: the price of a picture becomes a ratio, other prices per call are
   expect(isExact).toBe(true);
 });
 
+test("New API: what is charged by the call there is charged so here, at the same price", async () => {
+  const dataDir = testDirectory();
+  const data = site({
+    isNewApi: true,
+    models: "house-chat,house-image,gpt-realtime,sora-2",
+    options: {
+      ModelRatio: '{"house-chat":3}',
+      QuotaPerUnit: "500000",
+      ModelPrice: '{"house-chat":0.25,"house-image":0.1,"gpt-realtime":0.1,"sora-2":0.3,"free-chat":0}',
+    },
+  });
+  const { report } = await importInto(await buildSource("SQLite file", data), { dataDir, url: undefined });
+  // Of pictures each counts there, of a conversation each answer, and of a video its seconds here.
+  expect(report).toContain("prices per call are charged by the call here too (2): house-chat, free-chat");
+  expect(report).toContain(
+    "prices per call (ModelPrice) have no place here (3): house-image, gpt-realtime, sora-2",
+  );
+  expect(below(report, CHANGED).join()).not.toContain("house-chat");
+  const app = await createTestApp({ dataDir });
+  onTestFinished(() => app.close());
+  const { options } = app.ctx;
+  expect(options.get("ModelUnits")).toEqual({ "house-chat": "call", "free-chat": "call" });
+  expect(options.get("ModelRatio")).toEqual({ "house-chat": 125, "free-chat": 0 });
+  const price = app.ctx.prices().find("house-chat", "house-chat", "default");
+  const usage = { promptTokens: 10, completionTokens: 90_000, cachedTokens: 0 };
+  // $0.25 at 500,000 a dollar.
+  expect(price && charge(usage, price)).toBe(125_000n);
+});
+
 test("every option that has no place here is named, and those with another name here are kept", async () => {
   const foreign = "SensitiveWords CheckSensitiveEnabled Price MinTopUp EpayId MjNotifyEnabled";
   const made = { dataDir: testDirectory() };
@@ -232,10 +237,8 @@ test("every option that has no place here is named, and those with another name 
       ]),
     },
   });
-  const { report } = await importOneApi(
-    { address: await writers["SQLite file"](data), isDryRun: false },
-    { config: readConfig({ DATA_DIR: made.dataDir }), say: () => undefined, progress: () => undefined },
-  );
+  const destination = { dataDir: made.dataDir, url: undefined };
+  const { report } = await importInto(await buildSource("SQLite file", data), destination);
   for (const name of foreign.split(" ")) expect(report).toContain(name);
   expect(report).toContain("options that do not exist here were left out (6)");
   expect(report).toMatch(/keep their default \(2\): QuotaPerUnit: .*, RetryTimes: /);

@@ -24,20 +24,31 @@ export interface Settings {
   readonly taken: ReadonlyMap<OptionKey, string>;
 }
 
+/** Every option of a source; none where it has no such table. */
+export async function readFound(source: Source): Promise<Found> {
+  const found = new Map<string, string>();
+  if (!source.tables.has("options")) return found;
+  for await (const row of source.rows("options")) found.set(textOf(row, "key"), textOf(row, "value"));
+  return found;
+}
+
+export interface Offered {
+  readonly found: Found;
+  /** Options that the source keeps elsewhere. */
+  readonly made: ReadonlyMap<OptionKey, string>;
+}
+
 /** Imports the options; `options` is undefined in a dry run. */
 export async function importSettings(
-  source: Source,
+  { found, made }: Offered,
   target: Target,
   options: Options | undefined,
 ): Promise<Settings> {
-  const found = new Map<string, string>();
   const taken = new Map<OptionKey, string>();
-  if (!source.tables.has("options")) return { found, taken };
   const { tally, store } = target;
-  for await (const row of source.rows("options")) found.set(textOf(row, "key"), textOf(row, "value"));
   const count = tally.of("options");
-  count.found = found.size;
-  for (const [key, offered] of offersOf(found, tally)) {
+  count.found = new Set([...found.keys(), ...made.keys()]).size;
+  for (const [key, offered] of [...offersOf(found, tally), ...made]) {
     const text = isRatioTable(key) ? withoutBadRows(key, offered, tally) : offered;
     const refusal = await save(key, text, store && options ? { db: store.db, options } : undefined);
     if (refusal === undefined) taken.set(key, text);
@@ -80,7 +91,7 @@ function keepPage(text: string, offers: Map<OptionKey, string>, tally: Tally): b
   return true;
 }
 
-/** New API's prices per call: those of pictures are ratios here. Returns whether all could be kept. */
+/** New API's prices per call: those of pictures are ratios here, others too where a call is charged as one. Returns whether all could be kept. */
 function keepPrices(
   text: string,
   quotaPerUnit: number,
@@ -90,9 +101,15 @@ function keepPrices(
   const stored = tableIn(offers.get("ModelRatio") ?? "{}");
   // A table that cannot be read is reported by its own name.
   if (prices === undefined || stored === undefined) return false;
-  const pictures = Object.keys(prices.ratios);
-  if (pictures.length > 0) offers.set("ModelRatio", JSON.stringify({ ...stored, ...prices.ratios }));
-  for (const picture of pictures) tally.remarkAll("prices per call became ratios of pictures", picture);
+  const { ratios, calls } = prices;
+  if (Object.keys({ ...ratios, ...calls }).length > 0)
+    offers.set("ModelRatio", JSON.stringify({ ...stored, ...ratios, ...calls }));
+  const names = Object.keys(calls);
+  if (names.length > 0)
+    offers.set("ModelUnits", JSON.stringify(Object.fromEntries(names.map((name) => [name, "call"]))));
+  for (const picture of Object.keys(ratios))
+    tally.remarkAll("prices per call became ratios of pictures", picture);
+  for (const name of names) tally.remarkAll("prices per call are charged by the call here too", name);
   for (const other of prices.others)
     tally.remarkAll("prices per call (ModelPrice) have no place here", other);
   return prices.others.length === 0;

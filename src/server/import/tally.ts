@@ -95,7 +95,8 @@ export class Tally {
   /** Notes which of these columns of a row hold something that has no place here. */
   tellLeftOut(text: string, row: SourceRow, name: string, columns: readonly string[]): void {
     for (const column of columns)
-      if (!/^(?:|null|\{\}|\[\])$/.test(textOf(row, column))) this.remark(text, `${name} (${column})`);
+      if (!/^(?:|0|false|null|\{\}|\[\])$/.test(textOf(row, column)))
+        this.remark(text, `${name} (${column})`);
   }
 
   /**

@@ -1,14 +1,24 @@
 // Tokens: the same keys, so that clients go on working; known by their hash and sealed (requirements W7.5).
 import { TokenStatus } from "#contract/token.ts";
+import { asList, asObject, asText } from "#server/upstream/json/values.ts";
 import { batches } from "./batches.ts";
-import { flagOf, intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
+import type { SourceGroups } from "./groups.ts";
+import { flagOf, intOf, objectOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
 import { type ImportedRow, type Target, writeRows } from "./target.ts";
+import { groupsOfToken, type TokenGroups } from "./token-groups.ts";
 import { importMissingUsers, type Users } from "./users.ts";
 
+/** What tokens refer to. */
+interface Around {
+  readonly users: Users;
+  readonly groups: SourceGroups;
+}
+
 /** Copies the tokens in batches; an owner that the source lost becomes a deleted account. What was written before stays. */
-export async function importTokens(source: Source, target: Target, users: Users): Promise<void> {
+export async function importTokens(source: Source, target: Target, around: Around): Promise<void> {
   const { tally } = target;
+  const { users } = around;
   const hashes = new Set<string>();
   const read = async (rows: readonly SourceRow[]) => {
     const owners = rows.map((row) => intOf(row, "user_id"));
@@ -18,7 +28,7 @@ export async function importTokens(source: Source, target: Target, users: Users)
       count.found += 1;
       tally.add("remain_quota", intOf(row, "remain_quota"));
       tally.add("token used_quota", intOf(row, "used_quota"));
-      const token = tokenOf(row, target, users);
+      const token = tokenOf(row, target, around);
       if (token !== undefined && !hashes.has(token.row.key_hash)) {
         hashes.add(token.row.key_hash);
         return [token];
@@ -32,7 +42,11 @@ export async function importTokens(source: Source, target: Target, users: Users)
     await writeRows(target, "tokens", incoming);
 }
 
-function tokenOf(row: SourceRow, target: Target, users: Users): ImportedRow<"tokens"> | undefined {
+function tokenOf(
+  row: SourceRow,
+  target: Target,
+  { users, groups: source }: Around,
+): ImportedRow<"tokens"> | undefined {
   const { secrets, nowSec } = target;
   const id = intOf(row, "id");
   const userId = intOf(row, "user_id");
@@ -41,13 +55,14 @@ function tokenOf(row: SourceRow, target: Target, users: Users): ImportedRow<"tok
   const isDeleted = textOf(row, "deleted_at") !== "";
   const remain = intOf(row, "remain_quota");
   const usedQuota = intOf(row, "used_quota");
+  const groups = groupsOfToken(row, users.get(userId)?.group ?? "", source, target.tally);
   return {
     row: {
       id,
       user_id: userId,
       key_hash: secrets.hash(key),
       key_sealed: isDeleted ? "" : secrets.seal(key, "tokens.key"),
-      status: statusOf(row, id, target, users),
+      status: statusOf(row, { id, groups, isOrphan: users.get(userId)?.isDeleted !== false }, target),
       name: textOf(row, "name"),
       created_time: secondsOf(row, "created_time"),
       accessed_time: secondsOf(row, "accessed_time"),
@@ -55,38 +70,57 @@ function tokenOf(row: SourceRow, target: Target, users: Users): ImportedRow<"tok
       remain_quota: remain,
       unlimited_quota: flagOf(row, "unlimited_quota") ? 1 : 0,
       used_quota: usedQuota,
-      models: modelsOf(row),
-      subnet: subnetOf(row, id, target),
+      models: modelsOf(row).models,
+      subnet: subnetOf(row),
+      groups: groups.groups.join(","),
       deleted_at: isDeleted ? secondsOf(row, "deleted_at") || nowSec : 0,
     },
     openings: [{ scope: "token", id, userId, tokenQuota: remain, usedQuota }],
   };
 }
 
-function statusOf(row: SourceRow, id: number, { tally }: Target, users: Users): number {
-  if (users.get(intOf(row, "user_id"))?.isDeleted !== false) {
+interface Found {
+  readonly id: number;
+  readonly groups: TokenGroups;
+  readonly isOrphan: boolean;
+}
+
+function statusOf(row: SourceRow, { id, groups, isOrphan }: Found, { tally }: Target): number {
+  if (isOrphan) {
     tally.remark("tokens of deleted users were disabled", String(id));
     return TokenStatus.disabled;
   }
-  if (flagOf(row, "model_limits_enabled") && modelsOf(row) === "") {
+  const { isLimited, models } = modelsOf(row);
+  if (isLimited && models === "") {
     tally.remark("tokens whose list of models is on and empty were disabled: it allows none", String(id));
     return TokenStatus.disabled;
   }
+  if (groups.isRefused) return TokenStatus.disabled;
   const status = intOf(row, "status", TokenStatus.enabled);
   return status >= TokenStatus.enabled && status <= TokenStatus.exhausted ? status : TokenStatus.disabled;
 }
 
-/** Models a token may call; New API has a switch beside its list. */
-function modelsOf(row: SourceRow): string {
-  if (row["model_limits_enabled"] !== undefined)
-    return flagOf(row, "model_limits_enabled") ? textOf(row, "model_limits") : "";
-  return textOf(row, "models");
+/** Models a token may call; New API has a switch beside its list, and one-hub one in the settings of the token. */
+function modelsOf(row: SourceRow): { readonly isLimited: boolean; readonly models: string } {
+  if (row["model_limits_enabled"] !== undefined) {
+    const isLimited = flagOf(row, "model_limits_enabled");
+    return { isLimited, models: isLimited ? textOf(row, "model_limits") : "" };
+  }
+  const own = limitsOf(row, "limit_model_setting", "models");
+  if (own !== undefined) return { isLimited: true, models: own.join(",") };
+  return { isLimited: false, models: textOf(row, "models") };
 }
 
 /** Networks a token may be used from; New API writes one a line. */
-function subnetOf(row: SourceRow, id: number, { tally }: Target): string {
-  if (textOf(row, "group") !== "")
-    tally.remark("tokens with a group of their own use their user's group", String(id));
-  const lines = textOf(row, "subnet") || textOf(row, "allow_ips").replaceAll(/\s+/g, ",");
+function subnetOf(row: SourceRow): string {
+  const own = limitsOf(row, "limits_ip_setting", "whitelist")?.join(",") ?? "";
+  const lines = textOf(row, "subnet") || own || textOf(row, "allow_ips").replaceAll(/\s+/g, ",");
   return lines.replaceAll(/,{2,}/g, ",").replace(/^,|,$/g, "");
+}
+
+/** A list in one-hub's settings of a token; undefined = it is off. Source: MartialBE/one-hub, model/token.go, read 2026-11-27. */
+function limitsOf(row: SourceRow, name: string, list: string): string[] | undefined {
+  const limit = asObject(asObject(objectOf(row, "setting")["limits"])?.[name]);
+  if (limit?.["enabled"] !== true) return undefined;
+  return asList(limit[list]).flatMap((entry) => asText(entry)?.trim() || []);
 }

@@ -9,7 +9,12 @@ import { ImportError, type Source } from "./source.ts";
 import { type ImportedRow, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
-export type Users = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
+export type Users = Map<
+  number,
+  { readonly isDeleted: boolean; readonly isRoot: boolean; readonly group: string }
+>;
+
+const DEFAULT_GROUP = "default";
 
 /** What may belong to one user only, and is taken already. */
 interface Taken {
@@ -41,7 +46,8 @@ export async function importUsers(source: Source, target: Target): Promise<Users
   const read = (rows: readonly SourceRow[]) =>
     rows.map((row) => {
       const isDeleted = statusOf(row) === UserStatus.deleted;
-      users.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
+      const isRoot = !isDeleted && roleOf(row) === Role.root;
+      users.set(intOf(row, "id"), { isDeleted, isRoot, group: groupOf(row) });
       return userOf(row, target, taken);
     });
   for await (const incoming of batches(source, "users", target.tally, read))
@@ -82,6 +88,10 @@ function statusOf(row: SourceRow): number {
   if (textOf(row, "deleted_at") !== "") return UserStatus.deleted;
   const status = intOf(row, "status", UserStatus.enabled);
   return status === UserStatus.enabled || status === UserStatus.deleted ? status : UserStatus.disabled;
+}
+
+function groupOf(row: SourceRow): string {
+  return textOf(row, "group") || DEFAULT_GROUP;
 }
 
 function roleOf(row: SourceRow): number {
@@ -134,7 +144,7 @@ function userOf(row: SourceRow, target: Target, taken: Taken): ImportedRow<"user
       used_quota: usedQuota,
       request_count: intOf(row, "request_count"),
       invite_commission_micro: commission,
-      group: textOf(row, "group") || "default",
+      group: groupOf(row),
       aff_code: affCodeOf(row, username, target, taken),
       inviter_id: intOf(row, "inviter_id"),
       created_at: joinedOf(row) || nowSec,
@@ -246,7 +256,7 @@ export async function importMissingUsers(
 ): Promise<void> {
   const missing = [...new Set(ids)].filter((id) => !users.has(id));
   for (const id of missing) {
-    users.set(id, { isDeleted: true, isRoot: false });
+    users.set(id, { isDeleted: true, isRoot: false, group: DEFAULT_GROUP });
     target.tally.remark(
       "users that tokens belong to but that are gone were added as deleted accounts",
       String(id),
@@ -268,7 +278,7 @@ function deletedUser(id: number, nowSec: number): ImportedRow<"users">["row"] {
     github_id: "",
     wechat_id: "",
     access_token_hash: null,
-    group: "default",
+    group: DEFAULT_GROUP,
     aff_code: "",
     inviter_id: 0,
     created_at: nowSec,

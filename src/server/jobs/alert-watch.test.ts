@@ -3,25 +3,19 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { insertAlertTarget, insertDeliveries, listConditions, listDeliveries } from "#server/store/alerts.ts";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 import { alertWatch, channelBalances } from "./alert-watch.ts";
 
 describe.each(databases)("the watch on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     await app.ctx.options.set("DiskFreeThreshold", "0");
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   /** What lasts after a look, by event. */
   async function look(): Promise<string[]> {

@@ -3,7 +3,7 @@
 import { statfs } from "node:fs/promises";
 import { type AlertEvent, alertEventRow } from "#contract/alert-events.ts";
 import { ChannelStatus } from "#contract/channel.ts";
-import { startBalanceUpdate } from "#server/channels/balance.ts";
+import { startBalanceUpdate } from "#server/channels/balances.ts";
 import type { Context } from "#server/context.ts";
 import { countWaiting, listConditions, trimDeliveries } from "#server/store/alerts.ts";
 import type { Notice } from "#server/tools.ts";
@@ -33,7 +33,7 @@ export const channelBalances: Job = {
   name: "balances",
   periodMs: ({ channelBalanceFrequencyMs }) => channelBalanceFrequencyMs,
   async run(ctx) {
-    return (await startBalanceUpdate(ctx)) ? "started" : "a run goes on already";
+    return (await startBalanceUpdate(ctx, { withKeys: false })) ? "started" : "a run goes on already";
   },
 };
 

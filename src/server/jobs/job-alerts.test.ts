@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { ROBOT, type Robots, startRobots } from "#test/emulators/robots.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedLimit } from "#test/worlds/limits.ts";
 import type { Job } from "./job.ts";
 import { limitWarnings } from "./limit-warnings.ts";
@@ -16,13 +16,10 @@ describe.each(databases)("alerts of jobs on $name", (database) => {
   const clock = fakeClock(Date.now());
   let app: TestApp;
   let robots: Robots;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     robots = await startRobots(clock.now);
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     const { message } = await app.call(asRoot, "POST", "/api/alert/target", {
       kind: "webhook",
       name: "duty",
@@ -36,7 +33,6 @@ describe.each(databases)("alerts of jobs on $name", (database) => {
   afterAll(async () => {
     await app.close();
     await robots.close();
-    await drop();
   });
 
   /** One run of a job; what the target got of it, as `level event title`. */

@@ -6,7 +6,7 @@ import { listConditions } from "#server/store/alerts.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { newLog } from "#test/worlds/stores.ts";
 import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
@@ -20,17 +20,11 @@ const MINUTE_MS = 60_000;
 describe.each(databases)("jobs on $name", (database) => {
   const clock = fakeClock(1_800_000_000_000);
   let app: TestApp;
-  let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock, env: { LOG_RETENTION_DAYS: "30" } });
+    app = await createAppOn(database, { clock, env: { LOG_RETENTION_DAYS: "30" } });
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("a job runs when its time has come, once for all processes, and again after its period", async () => {
     const ran: string[] = [];
@@ -101,7 +95,7 @@ describe.each(databases)("jobs on $name", (database) => {
       "renewal-letters",
     ];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
-    const onPostgres = always.flatMap((name) => (name === "names" ? [name, "log-indexes"] : [name]));
+    const onPostgres = always.flatMap((name) => (name === "names" ? [name, "late-indexes"] : [name]));
     expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(onPostgres);
     expect(on({ ...off, databaseUrl: undefined })).toEqual([...always, "optimize"]);
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("channel-tests");

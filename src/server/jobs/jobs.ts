@@ -7,9 +7,10 @@ import { channelProbes } from "./channel-probes.ts";
 import { channelTests } from "./channel-tests.ts";
 import { invoices } from "./invoices.ts";
 import type { Job } from "./job.ts";
+import { keyBalances } from "./key-balances.ts";
 import { keyProbes } from "./key-probes.ts";
+import { lateIndexes } from "./late-indexes.ts";
 import { limitWarnings } from "./limit-warnings.ts";
-import { logIndexes } from "./log-indexes.ts";
 import { logRetention } from "./log-retention.ts";
 import { marginWatch } from "./margin-watch.ts";
 import { modelEndings } from "./model-endings.ts";
@@ -32,13 +33,14 @@ export const jobs: readonly Job[] = [
   channelTests,
   channelBalances,
   alertWatch,
+  keyBalances,
   keyProbes,
   channelProbes,
   upstreamModels,
   logRetention,
   signups,
   names,
-  logIndexes,
+  lateIndexes,
   paymentQuestions,
   paymentComparison,
   paymentBodies,

@@ -2,6 +2,7 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import { isAsCalled } from "#server/channels/candidates.ts";
 import { testKey } from "#server/channels/key-tests.ts";
+import { areKeysProbed, nextKeyProbe } from "#server/channels/probe-times.ts";
 import { changeKeys, dueKeys, noteProbe } from "#server/store/channel-keys.ts";
 import type { Job } from "./job.ts";
 
@@ -11,6 +12,7 @@ export const keyProbes: Job = {
   name: "key-probes",
   periodMs: () => PERIOD_MS,
   async run(ctx) {
+    if (!areKeysProbed(ctx)) return "off";
     if (!ctx.candidates.hasRings()) return "no channel has several keys";
     const due = await dueKeys(ctx.db, ctx.clock.seconds());
     let back = 0;
@@ -23,7 +25,8 @@ export const keyProbes: Job = {
       const now = ctx.clock.seconds();
       if (!isAsCalled(channel, ctx.candidates.byId(channel.id))) continue;
       if (!outcome.ok) {
-        await noteProbe(ctx.db, row, now);
+        const asked = { since: now, probes: row.probes + 1, reason: row.status_reason };
+        await noteProbe(ctx.db, row, nextKeyProbe(asked, ctx));
         continue;
       }
       const which = { channelId: row.channel_id, ids: [row.id], from: ChannelStatus.autoDisabled };

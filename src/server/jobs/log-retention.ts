@@ -1,13 +1,13 @@
 // Job: removes entries about calls and tests that are older than LOG_RETENTION_DAYS. Top-ups, acts of administrators, sums and
 // the ledger stay. What is gone is gone, so a clock that leapt removes nothing (requirements F08).
 import { CLEARED_LOG_TYPES } from "#contract/log.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { clearLogs } from "#server/store/logs.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import type { Job } from "./job.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_SEC = 86_400;
 /** Where the job keeps the time of its last look and since when no two looks lay more than a day apart, in seconds. */
 const LOOKS = "LogRetentionLooks";
 

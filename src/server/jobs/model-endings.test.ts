@@ -5,7 +5,7 @@ import type { Settlement } from "#server/money/operations.ts";
 import { listConditions } from "#server/store/alerts.ts";
 import { startSmtp } from "#test/emulators/smtp-emulator.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { seedChannel } from "#test/worlds/stores.ts";
 import { marginWatch } from "./margin-watch.ts";
 import { modelEndings } from "./model-endings.ts";
@@ -18,15 +18,12 @@ describe.each(databases)("what operators hear of models on $name", (database) =>
   let clock: ReturnType<typeof fakeClock>;
   let app: TestApp;
   let smtp: Awaited<ReturnType<typeof startSmtp>>;
-  let drop: () => Promise<void>;
   let calls = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
     clock = fakeClock(START_MS);
     smtp = await startSmtp();
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     await app.ctx.options.set("SMTPServer", "127.0.0.1");
     await app.ctx.options.set("SMTPPort", String(smtp.port));
     await app.ctx.options.set("SMTPFrom", "gate@example.com");
@@ -34,16 +31,20 @@ describe.each(databases)("what operators hear of models on $name", (database) =>
   afterAll(async () => {
     await app.close();
     await smtp.close();
-    await drop();
   });
   beforeEach(() => {
     smtp.letters.length = 0;
   });
 
-  async function callOf(email: string, more: Partial<Settlement> = {}): Promise<void> {
+  async function callOf(
+    email: string,
+    { isGiven = false, ...more }: Partial<Settlement> & { readonly isGiven?: boolean } = {},
+  ): Promise<void> {
     calls += 1;
     const user = await seedUser(app.ctx, `caller${calls}`);
-    await app.ctx.db.updateTable("users").set({ email }).where("id", "=", user.id).execute();
+    // The test's administrator gave the balance; of an imported one nothing is known.
+    const change = { email, ...(isGiven ? {} : { bought: "" }) };
+    await app.ctx.db.updateTable("users").set(change).where("id", "=", user.id).execute();
     const { id: tokenId } = await seedToken(app.ctx, user.id);
     const log = {
       content: "",
@@ -110,6 +111,9 @@ describe.each(databases)("what operators hear of models on $name", (database) =>
       return (await listConditions(app.ctx.db, "margin_low")).map(({ title }) => title);
     };
     await callOf("", { channelId });
+    expect(await lasting()).toEqual([]);
+    // That quota was given says nothing of a price.
+    await callOf("", { channelId, isGiven: true, cost: { cost: 90_000_000, saved: 0, group: "default" } });
     expect(await lasting()).toEqual([]);
     // $0.002 came in for what cost less than a cent more.
     await callOf("", { channelId, cost: { cost: 11_000_000, saved: 0, group: "default" } });

@@ -4,12 +4,12 @@ import { dayOf } from "#contract/month.ts";
 import { UserStatus } from "#contract/user.ts";
 import { endingLetter } from "#server/accounts/letters.ts";
 import { siteUrl } from "#server/accounts/mailer.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { claimModelNotice, findCallers } from "#server/store/model-notices.ts";
 import type { Job } from "./job.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_SEC = 86_400;
 /** Days before the last one, the nearest first. */
 const STAGES = [1, 7, 30] as const;
 const CALLED_DAYS = 30;

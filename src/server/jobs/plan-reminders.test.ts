@@ -1,6 +1,6 @@
 // Reminders that a plan ends (requirements Y66): 7, 3 and 1 days before, each once however often the job runs, and none where it goes on.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fakeClock } from "#server/clock.ts";
+import { DAY_SEC, fakeClock } from "#server/clock.ts";
 import { insertRenewal } from "#server/store/plan-renewals.ts";
 import { insertPlanVersion, listPeriods } from "#server/store/plans.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
@@ -11,8 +11,6 @@ import { planReminders, stageOf } from "./plan-reminders.ts";
 import { renewalLetters } from "./renewal-letters.ts";
 
 type NewRenewal = Parameters<typeof insertRenewal>[1];
-
-const DAY_SEC = 86_400;
 
 test.each([
   ["long before", 30, 8 * DAY_SEC, 0],

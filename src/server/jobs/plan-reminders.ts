@@ -3,13 +3,13 @@
 import { UserStatus } from "#contract/user.ts";
 import { planLetter } from "#server/accounts/letters.ts";
 import { siteUrl } from "#server/accounts/mailer.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
 import { termsOf } from "#server/money/plan-row-codec.ts";
 import { type EndingPeriod, listEndingPeriods, noteReminder } from "#server/store/plan-reminders.ts";
 import type { Job } from "./job.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_SEC = 86_400;
 const PAGE = 500;
 const BEIJING_MS = 8 * HOUR_MS;
 

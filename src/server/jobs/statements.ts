@@ -1,6 +1,6 @@
 // Job: closes the month that has ended, account by account, so that a user who opens a statement does not wait (requirements Y59).
 import { lastClosedMonth } from "#contract/month.ts";
-import { closeMonths } from "#server/money/statement.ts";
+import { closeMonths, styleNow } from "#server/money/statement.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import { findUnclosed } from "#server/store/statements.ts";
 import type { Job } from "./job.ts";
@@ -15,7 +15,7 @@ export const statements: Job = {
   name: "statements",
   periodMs: () => HOUR_MS,
   firstMs: 120_000,
-  async run({ db, clock, stopping }) {
+  async run({ db, clock, options, stopping }) {
     const month = lastClosedMonth(clock.seconds());
     if ((await findOption(db, CLOSED)) === month) return `${month} is closed`;
     let closed = 0;
@@ -23,7 +23,9 @@ export const statements: Job = {
       const { ids, last } = await findUnclosed(db, { month, after, limit: PAGE });
       for (const userId of ids) {
         if (stopping.aborted) return `${closed} accounts, interrupted`;
-        await closeMonths(db, { userId, nowSec: clock.seconds(), maxEntries: Number.MAX_SAFE_INTEGER });
+        const style = styleNow(options);
+        const maxEntries = Number.MAX_SAFE_INTEGER;
+        await closeMonths(db, { userId, nowSec: clock.seconds(), maxEntries, style });
         closed += 1;
       }
       after = last;

@@ -8,6 +8,25 @@ import type { Events } from "#server/events.ts";
 import { createGuesses, type Guess } from "./guesses.ts";
 import { type Counting, keyOf, LIMITS, type Limit, waitText } from "./table.ts";
 
+/** A limit that is only looked at. */
+export interface Watched extends Counting {
+  /** It is taken by slots (`hold`) and not by events (`check`). */
+  readonly isHeld: boolean;
+}
+
+/** What a limit has at a moment. Unit: events or slots; of events a part of one counts. */
+export interface Left {
+  readonly taken: number;
+  readonly left: number;
+  /** Until all of it is there again; 0 of slots, which come back at any time. Unit: ms. */
+  readonly fullAfterMs: number;
+}
+
+/** How many events of a limit are taken that is full again after so long. */
+export function takenOf({ burst, windowMs }: Pick<Limit, "burst" | "windowMs">, fullAfterMs: number): number {
+  return (fullAfterMs / windowMs) * burst;
+}
+
 export interface Limits {
   /** Counts one event, and reports one that is refused. Refused events do not count. `address` = the client's. */
   check(counting: Counting, address: string, worth?: number): Promise<Counted>;
@@ -17,6 +36,8 @@ export interface Limits {
   count(countings: readonly Counting[], address: string): Promise<void>;
   /** Evaluates a guess while each of its limits has room for a wrong one. Throws: 429 with its wait; what `evaluate` throws. */
   guess<T>(guess: Guess<T>): Promise<T>;
+  /** What each limit has, in their order. Counts nothing; costs at most two queries, however many there are. */
+  look<W extends Watched>(asked: readonly W[]): Promise<ReadonlyMap<W, Left>>;
   /** Takes one of a limit's slots, of which there are `burst`; the result gives it back. undefined = all are taken. */
   hold(counting: Counting, address: string): Promise<(() => void) | undefined>;
 }
@@ -48,6 +69,20 @@ export function createLimits({
       }
     },
     guess: (guess) => guesses.guess(guess),
+    async look(asked) {
+      const keysOf = (isHeld: boolean) => asked.filter((one) => one.isHeld === isHeld).map(keyOf);
+      const [full, held] = await Promise.all([coord.fullAfter(keysOf(false)), coord.heldOf(keysOf(true))]);
+      return new Map(
+        asked.map((one) => {
+          const { burst, windowMs } = one.limit;
+          const key = keyOf(one);
+          // What was counted before the clock stepped back does not lie further ahead (requirements F08).
+          const fullAfterMs = Math.min(full.get(key) ?? 0, windowMs);
+          const taken = one.isHeld ? (held.get(key) ?? 0) : takenOf(one.limit, fullAfterMs);
+          return [one, { taken, left: Math.max(0, burst - taken), fullAfterMs }];
+        }),
+      );
+    },
     async hold(counting, address) {
       const { burst, name } = counting.limit;
       const leave = await coord.hold(keyOf(counting), burst);

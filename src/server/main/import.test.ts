@@ -1,32 +1,20 @@
 // What the operator at the terminal sees of an import, and what a script learns from its exit code.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { oneApi } from "#test/seeds/one-api.ts";
 import { type OneApi, writeSqlite } from "#test/seeds/one-api-files.ts";
-import { buildServer, SERVER } from "#test/worlds/build.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
+import { importByCommand } from "#test/worlds/import-command.ts";
 
 // The program is built, and starts for each case.
 vi.setConfig({ testTimeout: 120_000 });
 
 /** Runs `tollgate import` on a file with this database. */
 async function imported(data: OneApi) {
-  buildServer();
   const directory = testDirectory();
   const file = join(directory, "one-api.db");
   writeSqlite(file, data);
-  const child = spawn(process.execPath, [SERVER, "import", file], {
-    env: { PATH: process.env["PATH"], DATA_DIR: join(directory, "data") },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let stdout = "";
-  child.stdout.on("data", (data) => {
-    stdout += String(data);
-  });
-  const [code] = await once(child, "close");
-  return { code, lines: stdout.split("\n") };
+  return importByCommand(file, join(directory, "data"));
 }
 
 /** The same with one option more. */

@@ -19,6 +19,6 @@ export interface LedgerBackend {
    * Declares processes dead whose lease ran out, on PostgreSQL also those whose lock has been free for some seconds, on
    * SQLite every other one: there is only one at a time.
    */
-  buryDead(node: string): Promise<void>;
+  expireLeases(node: string): Promise<void>;
   close(): Promise<void>;
 }

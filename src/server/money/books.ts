@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { verifyAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { checkLedger } from "./ledger-check.ts";
+import { lookAtOrders, type OrderSums } from "./orders-look.ts";
 import type { Mismatch } from "./rows.ts";
 
 /** Rows that are named. */
@@ -22,14 +23,9 @@ export interface BookTotals {
   readonly open_count: number;
 }
 
-export interface InstanceTotals {
-  readonly instance_id: number;
+export interface InstanceTotals extends OrderSums {
   readonly name: string;
   readonly currency: string;
-  readonly orders: number;
-  readonly paid_minor: number;
-  readonly refunded_minor: number;
-  readonly disputed_minor: number;
   readonly in_review: number;
 }
 
@@ -87,16 +83,27 @@ function oldest(db: Db) {
     .execute();
 }
 
+/** The sums of all orders are those of the look a moment ago and what changed since; those that wait for a person are few, and have an index. */
 async function payments(db: Db): Promise<readonly InstanceTotals[]> {
-  const int = (expression: string) => sql.raw(`cast(coalesce(${expression}, 0) as bigint)`);
-  const { rows } = await sql<InstanceTotals>`
-    SELECT payment_instances.id AS instance_id, payment_instances.name AS name,
-      payment_instances.currency AS currency, ${int("sum(CASE WHEN orders.paid_minor > 0 THEN 1 ELSE 0 END)")} AS orders,
-      ${int("sum(orders.paid_minor)")} AS paid_minor, ${int("sum(orders.refunded_minor)")} AS refunded_minor,
-      ${int("sum(orders.disputed_minor)")} AS disputed_minor,
-      ${int("sum(CASE WHEN orders.review <> '' THEN 1 ELSE 0 END)")} AS in_review
-    FROM payment_instances LEFT JOIN orders ON orders.instance_id = payment_instances.id
-    GROUP BY payment_instances.id, payment_instances.name, payment_instances.currency
-    ORDER BY payment_instances.id`.execute(db);
-  return rows;
+  const { sums } = await lookAtOrders(db, "sums");
+  const byInstance = new Map(sums.map(({ instance_id, ...rest }) => [instance_id, rest]));
+  const waiting = await db
+    .selectFrom("orders")
+    .where("review", "<>", sql.lit(""))
+    .groupBy("instance_id")
+    .select(["instance_id", sql<number>`count(*)`.as("in_review")])
+    .execute();
+  const inReview = new Map(waiting.map(({ instance_id, in_review }) => [instance_id, in_review]));
+  const none = { orders: 0, paid_minor: 0, refunded_minor: 0, disputed_minor: 0 };
+  const instances = await db
+    .selectFrom("payment_instances")
+    .select(["id as instance_id", "name", "currency"])
+    .orderBy("id")
+    .execute();
+  return instances.map((instance) => ({
+    ...instance,
+    ...none,
+    ...byInstance.get(instance.instance_id),
+    in_review: inReview.get(instance.instance_id) ?? 0,
+  }));
 }

@@ -48,5 +48,11 @@ export function cleanLog(log: SettlementLog): SettlementLog {
     is_stream: log.is_stream === 0 ? 0 : 1,
     estimated: log.estimated === 0 ? 0 : 1,
     trail: log.trail,
+    ...(log.token_kinds && { token_kinds: log.token_kinds }),
+    ...(isNoted(log.price_version) && { price_version: wholeNumber(log.price_version) }),
   };
+}
+
+function isNoted(version: number | undefined): version is number {
+  return version !== undefined && version >= 0;
 }

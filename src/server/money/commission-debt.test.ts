@@ -2,14 +2,15 @@
 // any sequence of earning, holding, release, claw-back, payout and correction, on both databases.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DAY_SEC } from "#server/clock.ts";
 import { sumHeldCommission } from "#server/store/payouts.ts";
 import { commissionDebtOf, getUser } from "#server/store/users.ts";
+import { codeTerms } from "#test/worlds/ledger-world.ts";
 import { useOrderWorld } from "#test/worlds/order-world.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import { checkLedger } from "./ledger-check.ts";
 
-const DAY_SEC = 86_400;
 const HOLD_DAYS = 7;
 const display = { quotaPerUnit: 500_000, inCurrency: true };
 /** 1,000 dollars of quota bring 25 yuan. */
@@ -37,12 +38,14 @@ describe.each(engines)("commission that is owed on %s", (engine) => {
       kind: "withdraw",
       micro: { delta: -micro },
       keepMicro,
+      leastMicro: 100_000_000n,
     });
   const redeem = async (inviterId: number) => {
     const userId = await seedUser(world.db, { inviter_id: inviterId });
     const redemptionId = await seedRedemption(world.db, { quota: CODE_QUOTA });
     const operationId = `code-${redemptionId}`;
-    await world.ledger.redeem({ operationId, userId, redemptionId, giverId: null, inviterId, display });
+    const whose = { userId, redemptionId, giverId: null, inviterId };
+    await world.ledger.redeem({ ...whose, operationId, terms: codeTerms, display });
   };
   const earned = async (inviter_id: number, commission_micro: number) => {
     const order = await fresh({ inviter_id, commission_micro });

@@ -1,10 +1,9 @@
 // Commission that is too new to be paid out: a payment can still be taken back (requirements Y54). Derived from the orders it came from, so
 // that nothing has to be released, and a refund takes it from there first.
+import { DAY_SEC } from "#server/clock.ts";
 import type { Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
 import { sumHeldCommission } from "#server/store/payouts.ts";
-
-const DAY_SEC = 86_400;
 
 /** What is held of a user's commission now, millionths of a yuan; never more than refunds have left of it. */
 export async function commissionHeld(

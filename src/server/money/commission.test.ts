@@ -44,7 +44,12 @@ describe.each(engines)("commission and gifts on %s", (engine) => {
         log,
       });
     const pay = (amount: string) =>
-      world.ledger.changeCommission({ ...by, kind: "withdraw", micro: { delta: -micro(amount) } });
+      world.ledger.changeCommission({
+        ...by,
+        kind: "withdraw",
+        micro: { delta: -micro(amount) },
+        leastMicro: 100_000_000n,
+      });
     expect(await correct("199.99")).toMatchObject({ outcome: "done", before: 0n, after: 199_990_000n });
     expect((await pay("99.99")).outcome).toBe("below_least");
     expect((await pay("99.999999")).outcome).toBe("below_least");

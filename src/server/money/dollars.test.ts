@@ -1,6 +1,7 @@
 // What a page says a model costs is what calls are charged (requirements X05).
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { unitOf } from "#contract/charged-unit.ts";
 import { moneyOf } from "./dollars.ts";
 import { charge, createPrice } from "./price.ts";
 import { chargeUnits } from "./units.ts";
@@ -46,10 +47,15 @@ test("group, quota of a dollar, cache, sound, pictures and tiers are in it", () 
 
 test("of pictures, characters and minutes of sound one price stands for one unit", () => {
   const money = (model: string, modelRatio: string) =>
-    moneyOf(createPrice({ ...plain, model, modelRatio }), 500_000);
+    moneyOf(
+      createPrice({ ...plain, model, modelRatio, unit: unitOf(model, { call: "call", film: "second" }) }),
+      500_000,
+    );
   expect(money("dall-e-3", "20")).toMatchObject({ unit: "image", input: "0.04", output: "" });
   expect(money("tts-1", "7.5")).toMatchObject({ unit: "character", input: "15" });
   expect(money("whisper-1", "15")).toMatchObject({ unit: "minute", input: "0.006" });
+  expect(money("call", "50")).toMatchObject({ unit: "call", input: "0.1", output: "", tiers: [] });
+  expect(money("film", "50")).toMatchObject({ unit: "second", input: "0.1", output: "" });
 });
 
 const ratio = fc.integer({ min: 0, max: 5_000_000 }).map((millionths) => String(millionths / 1_000_000));
@@ -74,7 +80,8 @@ test("a million tokens of a kind are charged at its price, up to the rounding of
 test("a picture, a million characters and a minute are charged at their price", () => {
   fc.assert(
     fc.property(ratio, ratio, (modelRatio, groupRatio) => {
-      const of = (model: string) => createPrice({ ...plain, model, modelRatio, groupRatio });
+      const of = (model: string) =>
+        createPrice({ ...plain, model, modelRatio, groupRatio, unit: unitOf(model, {}) });
       const isPaid = (model: string, counted: Parameters<typeof chargeUnits>[0]) => {
         const quota = chargeUnits(counted, of(model));
         expect(

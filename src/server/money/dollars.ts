@@ -1,21 +1,10 @@
 // A price in money, as people read it: dollars for a million LLM tokens, or for the unit the model is charged by. Exact up to the last
 // decimal that is written; charges nothing.
-import type { ModelMoney, MoneyPrice, OtherKind, PriceUnit } from "#contract/catalogue.ts";
-import { pricedName } from "#contract/price-names.ts";
-import { chargeUnit } from "#contract/prices.ts";
+import type { ModelMoney, MoneyPrice, OtherKind } from "#contract/catalogue.ts";
+import { TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 import type { Price } from "./price.ts";
 import { sixDecimals } from "./prices/draft.ts";
 import { divide, multiply, parseRational, type Rational } from "./rational.ts";
-
-const UNITS = { image: "image", character: "character", spoken: "minute" } as const;
-
-/** LLM tokens that one unit of a price is charged like (see units.ts). */
-const TOKENS: Readonly<Record<PriceUnit, bigint>> = {
-  token: 1_000_000n,
-  character: 1_000_000n,
-  image: 1_000n,
-  minute: 200n,
-};
 
 const OTHERS = {
   audio: ["audio", "text"],
@@ -26,14 +15,14 @@ const OTHERS = {
 
 /** What a model costs one group, in dollars. `quotaPerUnit` = quota of a dollar. Source: requirements X05. */
 export function moneyOf(price: Price, quotaPerUnit: number): ModelMoney {
-  const charged = chargeUnit[pricedName(price.model)];
-  const unit: PriceUnit = charged === undefined ? "token" : UNITS[charged];
+  const { unit = "token" } = price;
+  const tokens = BigInt(TOKENS_OF_UNIT[unit]);
   const dollars = parseRational(quotaPerUnit);
   if (unit !== "token") {
-    const input = textOf(price, "text", { tokens: TOKENS[unit], dollars });
+    const input = textOf(price, "text", { tokens, dollars });
     return { unit, input, output: "", cache_read: "", cache_write: "", others: [], tiers: [] };
   }
-  const scale = { tokens: TOKENS.token, dollars };
+  const scale = { tokens, dollars };
   return {
     unit,
     ...pricesOf(price, scale),

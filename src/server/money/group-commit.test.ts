@@ -24,7 +24,7 @@ function scripted(answer: (batch: Batch, turn: number) => Promise<void> | undefi
     },
     renewLease: () => Promise.resolve(),
     dropLease: () => Promise.resolve(),
-    buryDead: () => Promise.resolve(),
+    expireLeases: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
   const clock = fakeClock();

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
+import { codeTerms } from "#test/worlds/ledger-world.ts";
 import {
   createTestDatabase,
   engines,
@@ -53,6 +54,7 @@ describe.each(engines)("the checker of the partner plan on %s", (engine) => {
       redemptionId: honest,
       giverId: inviterId,
       inviterId,
+      terms: codeTerms,
       display: { quotaPerUnit: 500_000, inCurrency: true },
     });
     // One that was imported as used names no user, and its quota is part of an imported balance.

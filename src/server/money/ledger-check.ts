@@ -5,6 +5,7 @@ import type { Db } from "#server/store/db.ts";
 import { checkLimits } from "./ledger-check-limits.ts";
 import { checkPartners } from "./ledger-check-partner.ts";
 import { checkPlans } from "./ledger-check-plans.ts";
+import { lookAtOrders } from "./orders-look.ts";
 import type { Mismatch } from "./rows.ts";
 
 /** Users checked by one statement, which sees one moment of the database. */
@@ -26,6 +27,7 @@ export async function checkLedger(db: Db, basis: CheckBasis = "entries"): Promis
     ...(await checkTeamTokens(db, basis)),
     ...(await checkChannels(db, basis)),
     ...(await checkPartners(db)),
+    ...(await lookAtOrders(db, basis)).mismatches,
   );
   if (basis === "entries") mismatches.push(...(await checkLimits(db)), ...(await checkPlans(db)));
   return mismatches;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { insertLimit } from "#server/store/limits.ts";
 import { bill, order, useLedgerWorld } from "#test/worlds/ledger-world.ts";
+import { newLimit } from "#test/worlds/limits.ts";
 import { engines, seedAccount } from "#test/worlds/stores.ts";
+import type { LimitRefusal } from "./operations.ts";
 
 describe.each(engines)("streams on %s", (engine) => {
   const world = useLedgerWorld(engine);
@@ -57,6 +60,29 @@ describe.each(engines)("streams on %s", (engine) => {
       expect(await world.ledger.extend(held.requestId, 70n)).toBe(true);
       expect(await world.ledger.settle(bill(held, 100n))).toEqual({ charged: 100n, shortfall: 0n });
     }
+  });
+
+  test("tells which limit has no room for more, and nothing where it is user or token", async () => {
+    const account = await seedAccount(world.db, world.ledger, { quota: 1_000n });
+    const [wide, tight] = [
+      await insertLimit(world.db, newLimit({ amount: 500 })),
+      await insertLimit(world.db, newLimit({ amount: 100, time_window: "day" })),
+    ];
+    const limits = [wide, tight].map((limitId) => ({ limitId, holder: 0 }));
+    const held = { ...order(account, 30n), limits, zone: "UTC" };
+    expect(await world.ledger.reserve(held)).toBe("reserved");
+    const told: LimitRefusal[] = [];
+    const hear = { zone: "UTC", hear: (refusal: LimitRefusal) => told.push(refusal) };
+    expect(await world.ledger.extend(held.requestId, 70n, hear)).toBe(true);
+    expect(await world.ledger.extend(held.requestId, 2_000n, hear)).toBe(false);
+    expect(told).toEqual([]);
+    expect(await world.ledger.extend(held.requestId, 1n, hear)).toBe(false);
+    const midnight = (Math.floor(world.clock.seconds() / 86_400) + 1) * 86_400;
+    expect(told).toEqual([
+      { limitId: tight, holder: 0, amount: 100n, used: 100n, resetsAt: midnight, canFit: true },
+    ]);
+    expect(await world.ledger.extend(held.requestId, 1n)).toBe(false);
+    await world.ledger.release(held.requestId);
   });
 
   test("an extension of what another node closed is refused", async () => {

@@ -35,11 +35,20 @@ import type { LimitRef } from "./rows.ts";
 import { hasGifts } from "./rules-partner.ts";
 import { createSqliteBackend } from "./sqlite/backend.ts";
 
+/** Hears why there is no more; the zone is the one that windows of the calendar are in. */
+export interface ExtendTold {
+  readonly zone: string;
+  hear(refusal: LimitRefusal): void;
+}
+
 export interface Ledger {
   /** Sets an amount aside before anything goes upstream, for every user, or says why not (requirements M03–M05). */
   reserve(order: ReserveOrder): Promise<ReserveVerdict>;
-  /** Sets more aside while a stream runs. False = user or token has no more; nothing changed then. */
-  extend(requestId: string, more: bigint): Promise<boolean>;
+  /**
+   * Sets more aside while a stream runs. False = there is no more; nothing changed then. `told` hears of the limit that has no room, where
+   * it is one and not the quota of user or token.
+   */
+  extend(requestId: string, more: bigint, told?: ExtendTold): Promise<boolean>;
   /**
    * Counts an open call in the windows of the channel that is called now, in place of those of the one before; all of it or nothing. A
    * call that is not open is counted nowhere.
@@ -154,6 +163,7 @@ class LedgerClient implements Ledger {
     const operation = isKept === undefined ? usual : { ...usual, isKept };
     const isAlone = this.#held.size === 0;
     const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
+    if (outcome.rests !== undefined) order.hear?.(outcome.rests);
     if (outcome.verdict === "reserved") {
       const parties = isPlain ? { userId, tokenId } : { userId, tokenId, limits, plans };
       this.#held.set(requestId, { parties, amount, ...NEW });
@@ -161,13 +171,14 @@ class LedgerClient implements Ledger {
     return outcome.verdict;
   }
 
-  async extend(requestId: string, more: bigint): Promise<boolean> {
+  async extend(requestId: string, more: bigint, told?: ExtendTold): Promise<boolean> {
     assertAmount(more);
     const held = this.#held.get(requestId);
     if (!held || held.amount + more > MAX_AMOUNT) return false;
     const target = held.amount + more;
-    const operation = { kind: "extend", requestId, ...held.parties, target } as const;
+    const operation = { kind: "extend", requestId, ...held.parties, target, zone: told?.zone } as const;
     const outcome = expectKind("extend", await this.#groups.submit(operation));
+    if (outcome.refusal !== undefined) told?.hear(outcome.refusal);
     if (outcome.granted && target > held.amount) held.amount = target;
     return outcome.granted;
   }
@@ -210,6 +221,7 @@ class LedgerClient implements Ledger {
       tokenId,
       channelId,
       ...(settlement.keyId !== undefined && settlement.keyId !== 0 && { keyId: settlement.keyId }),
+      ...(settlement.memberId !== undefined && { memberId: settlement.memberId }),
       charge,
       usage: wholeUsage(settlement.usage),
       ...(settlement.cost !== undefined && { cost: settlement.cost }),

@@ -24,6 +24,25 @@ export interface LimitRefusal extends LimitRef {
   readonly canFit: boolean;
 }
 
+/** Whether more was set aside; if not, the limit that has no room for it, or without one the quota of user or token. */
+export interface Extended {
+  readonly granted: boolean;
+  readonly refusal?: LimitRefusal | undefined;
+}
+
+/** What is left in a window of a limit after a call was set aside in it, or refused. */
+export interface WindowRest {
+  readonly limitId: number;
+  /** It counts calls; else quota. */
+  readonly isCalls: boolean;
+  /** What the limit allows now. */
+  readonly amount: bigint;
+  /** Never below 0, though a soft limit lets pass what it has no room for. */
+  readonly left: bigint;
+  /** When the window is over, or a rolling one has forgotten some of it; NEVER = a total. Seconds. */
+  readonly resetsAt: number;
+}
+
 /** Plans that pay for a call have no room for it, and the wallet is not to pay what they have no room for. */
 export interface PlanRefusal {
   readonly periodIds: readonly number[];
@@ -47,7 +66,11 @@ export type ReserveVerdict =
 export type SettlementLog = Pick<
   LogRow,
   "content" | "model_name" | "elapsed_time" | "first_byte_time" | "is_stream" | "estimated" | "trail"
->;
+> & {
+  readonly token_kinds?: string | undefined;
+  /** Of the price tables by which the call was reserved; absent or -1 = not known. */
+  readonly price_version?: number;
+};
 
 export interface ReserveOrder {
   /** Natural key of the call. */
@@ -62,6 +85,8 @@ export interface ReserveOrder {
   readonly limits?: readonly LimitRef[] | undefined;
   /** The time zone by whose calendar their windows begin; needed with `limits`. IANA name. */
   readonly zone?: string | undefined;
+  /** Told what is left of the tightest of `limits`, of each kind; not when the call was reserved before. */
+  readonly hear?: ((rests: readonly WindowRest[]) => void) | undefined;
   /** The running periods of plans that pay for the call, in the order in which they do; absent = none. */
   readonly plans?: readonly number[] | undefined;
   /** It outlives this process: recovery leaves it alone, and the process that resumes it closes it (requirements C52). */
@@ -94,6 +119,8 @@ export interface Settlement {
   readonly channelId: number;
   /** Which of the channel's several keys; absent = it has one. */
   readonly keyId?: number;
+  /** Who called, where another one pays; absent = whose token it is now. */
+  readonly memberId?: number | undefined;
   readonly charge: bigint;
   readonly usage: Usage;
   /** Absent = not known. */
@@ -145,9 +172,9 @@ interface Parties {
 }
 
 export type Operation =
-  | ({ readonly kind: "reserve" } & ReserveOrder)
-  /** Raises the reservation to `target`; absolute, so that a repetition changes nothing. */
-  | ({ readonly kind: "extend"; readonly target: bigint } & Parties)
+  | ({ readonly kind: "reserve" } & Omit<ReserveOrder, "hear">)
+  /** Raises the reservation to `target`; absolute, so that a repetition changes nothing. The zone tells when a limit has room again. */
+  | ({ readonly kind: "extend"; readonly target: bigint; readonly zone?: string | undefined } & Parties)
   /** Counts the call in the windows `take`, those of the channel that is called now, and no longer in `drop`, those of the one before. */
   | ({
       readonly kind: "hold";
@@ -167,15 +194,16 @@ export type Operation =
   | ({ readonly kind: "order"; readonly change: OrderChange } & Parties)
   | ({ readonly kind: "transfer"; readonly order: Transfer } & Parties);
 
-/** Operations that touch more than one user, codes, commissions or orders. */
+/** Operations that touch more than one user, codes, commissions, debts or orders. */
 export type PartnerOperation = Extract<
   Operation,
-  { kind: "redeem" | "commission" | "signup" | "order" | "transfer" }
+  { kind: "adjust" | "redeem" | "commission" | "signup" | "order" | "transfer" }
 >;
 
 export type Outcome =
-  | { readonly kind: "reserve"; readonly verdict: ReserveVerdict }
-  | { readonly kind: "extend"; readonly granted: boolean }
+  /** `rests` = the tightest of each kind; without them the call has no limits that are counted by window. */
+  | { readonly kind: "reserve"; readonly verdict: ReserveVerdict; readonly rests?: readonly WindowRest[] }
+  | ({ readonly kind: "extend" } & Extended)
   /** undefined = it is counted; otherwise nothing changed. */
   | { readonly kind: "hold"; readonly refusal?: LimitRefusal | undefined }
   | { readonly kind: "checkpoint" }

@@ -57,7 +57,11 @@ export type OrderAct =
       readonly refundNo: string;
       readonly source: "elsewhere" | "dispute";
       readonly providerId: string;
+      /** Of which payment; "" = the provider did not say. */
+      readonly tradeNo: string;
       readonly amountMinor: number;
+      /** The amount is what refunds of the order are in all, ours among them. */
+      readonly isTotal?: true;
     }
   /** A dispute was won: gives back what it took. */
   | { readonly verb: "restore"; readonly refundNo: string };
@@ -76,7 +80,8 @@ export interface OrderChange {
 
 /**
  * `credited` and `review` changed the order; `duplicate` = known already; `paid_twice` and `trade_used` were only noted for review.
- * Of refunds: `done` changed it, `short` = the wallet has less, `too_much` = more than was paid. `wrong_state` = nothing was changed.
+ * Of refunds: `done` changed it, `short` = the wallet has less, `too_much` = more than was paid. `other_trade` = it is of another
+ * payment than the one that the order has. `wrong_state` = nothing was changed.
  */
 export interface OrderVerdict {
   readonly outcome:
@@ -88,6 +93,7 @@ export interface OrderVerdict {
     | "done"
     | "short"
     | "too_much"
+    | "other_trade"
     | "wrong_state"
     | "not_found";
   /** Why it needs a person; "" = it does not. */

@@ -2,6 +2,7 @@
 import type { PlanSale } from "#contract/plan-terms.ts";
 import type { OrderRefundsTable, OrderStatus, RefundState } from "#server/store/tables-payments.ts";
 import type { OrderEvent } from "./order-operations.ts";
+import type { CommissionBounds } from "./partner-operations.ts";
 
 export interface OrderBook {
   readonly id: number;
@@ -15,6 +16,10 @@ export interface OrderBook {
   readonly inviterId: number;
   readonly giftQuota: bigint;
   readonly commissionMicro: bigint;
+  readonly commissionBounds: CommissionBounds;
+  /** What it brings in without its fee, and what the platform keeps less that fee, of what was paid in the end: billionths of a dollar; 0 = not known. */
+  income: bigint;
+  fees: bigint;
   /** The plan that was bought; undefined = quota for the wallet. */
   readonly sale: PlanSale | undefined;
   status: OrderStatus;

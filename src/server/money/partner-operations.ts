@@ -12,6 +12,24 @@ export interface LogNote {
   readonly display: QuotaDisplay;
 }
 
+/** How far commission goes; 0 = without bound. */
+export interface CommissionBounds {
+  /** Only so many orders of an invited user bring some. */
+  readonly firstOrders: number;
+  /** An inviter earns no more in a month of Beijing time, millionths of a yuan. */
+  readonly monthMicro: bigint;
+}
+
+/** What codes bring beside their quota, as the operator has set it. */
+export interface CodeTerms extends CommissionBounds {
+  /** Of a code's quota, for the user who entered a gift code and for the owner of the gift code. */
+  readonly giftPercent: number;
+  /** Of 0.5 yuan for each dollar of quota, for the inviter. */
+  readonly commissionPercent: number;
+  /** What a code's dollar of quota was sold for, for margins. Unit: yuan. */
+  readonly soldYuan: number;
+}
+
 export interface RedeemOrder {
   /** Natural key: an order given twice is done once and answered twice. */
   readonly operationId: string;
@@ -22,6 +40,7 @@ export interface RedeemOrder {
   readonly giverId: number | null;
   /** The user who invited this one; 0 = none. */
   readonly inviterId: number;
+  readonly terms: CodeTerms;
   /** Quota per dollar, for the commission, and how the log writes quota. */
   readonly display: QuotaDisplay;
 }
@@ -48,6 +67,8 @@ export interface CommissionChange {
   readonly micro: { readonly delta: bigint } | { readonly target: bigint };
   /** What has to be left, because it is held. Only with `withdraw`; absent = nothing. */
   readonly keepMicro?: bigint | undefined;
+  /** What has to be taken at least. Only with `withdraw`; absent = nothing. */
+  readonly leastMicro?: bigint | undefined;
   /** User id of the actor. */
   readonly actorId: number;
   readonly reason: string;

@@ -4,15 +4,24 @@ import type { RedemptionsTable, UsersTable } from "#server/store/tables.ts";
 import type { Operation, PartnerOperation } from "./operations.ts";
 import { LEDGER_SHEET, type Sheet, toNumber } from "./row-codec.ts";
 import type { CodeBook, CommissionBook, PartnerEntry } from "./rows.ts";
+import { giftIdOf } from "./rules-partner.ts";
 
-const COMMISSION_FIELDS = ["id", "invite_commission_micro", "debt_quota", "commission_debt_micro"] as const;
+const COMMISSION_FIELDS = [
+  "id",
+  "invite_commission_micro",
+  "debt_quota",
+  "commission_debt_micro",
+  "commission_orders",
+  "commission_month",
+  "commission_month_micro",
+] as const;
 export const COMMISSION_COLUMNS = COMMISSION_FIELDS.join(", ");
 export type CommissionRow = Pick<Selectable<UsersTable>, (typeof COMMISSION_FIELDS)[number]>;
 
-export const CODE_COLUMNS = "id, quota, status, deleted_at, redeemed_time, used_user_id";
+export const CODE_COLUMNS = "id, quota, price_minor, status, deleted_at, redeemed_time, used_user_id";
 export type CodeRow = Pick<
   Selectable<RedemptionsTable>,
-  "id" | "quota" | "status" | "deleted_at" | "redeemed_time" | "used_user_id"
+  "id" | "quota" | "price_minor" | "status" | "deleted_at" | "redeemed_time" | "used_user_id"
 >;
 
 export function commissionBook(row: CommissionRow): CommissionBook {
@@ -21,6 +30,9 @@ export function commissionBook(row: CommissionRow): CommissionBook {
     micro: BigInt(row.invite_commission_micro),
     debt: BigInt(row.debt_quota),
     owedMicro: BigInt(row.commission_debt_micro),
+    orders: row.commission_orders,
+    month: row.commission_month,
+    monthMicro: BigInt(row.commission_month_micro),
   };
 }
 
@@ -28,6 +40,7 @@ export function codeBook(row: CodeRow): CodeBook {
   return {
     id: row.id,
     quota: BigInt(row.quota),
+    priceMinor: BigInt(row.price_minor),
     isDeleted: row.deleted_at !== 0,
     status: row.status,
     redeemedTime: row.redeemed_time,
@@ -43,12 +56,18 @@ export const COMMISSION_SHEET: Sheet<CommissionBook> = {
     ["invite_commission_micro", "int"],
     ["debt_quota", "count"],
     ["commission_debt_micro", "count"],
+    ["commission_orders", "count"],
+    ["commission_month", "text"],
+    ["commission_month_micro", "count"],
   ],
-  values: ({ userId, micro, debt, owedMicro }) => [
-    userId,
-    toNumber(micro),
-    toNumber(debt),
-    toNumber(owedMicro),
+  values: (book) => [
+    book.userId,
+    toNumber(book.micro),
+    toNumber(book.debt),
+    toNumber(book.owedMicro),
+    book.orders,
+    book.month,
+    toNumber(book.monthMicro),
   ],
 };
 
@@ -70,12 +89,6 @@ export const PARTNER_LEDGER_SHEET: Sheet<PartnerEntry> = {
   values: (entry) => [...LEDGER_SHEET.values(entry), entry.redemptionId, toNumber(entry.yuanMicro)],
 };
 
-export function isPartnerOperation(operation: Operation): operation is PartnerOperation {
-  const { kind } = operation;
-  const isOfCode = kind === "redeem" || kind === "commission" || kind === "signup";
-  return isOfCode || kind === "order" || kind === "transfer";
-}
-
 /** The users whose balance the operation may change; 0 stands for no user. */
 export function usersOf(operation: PartnerOperation): readonly number[] {
   switch (operation.kind) {
@@ -83,6 +96,8 @@ export function usersOf(operation: PartnerOperation): readonly number[] {
       return [operation.order.userId, operation.order.giverId ?? 0, operation.order.inviterId];
     case "commission":
       return [operation.change.userId];
+    case "adjust":
+      return [operation.userId];
     case "signup":
       return [operation.gifts.userId, operation.gifts.inviterId];
     case "order":
@@ -95,6 +110,11 @@ export function usersOf(operation: PartnerOperation): readonly number[] {
 /** The redemption code the operation may use up; 0 = none. */
 export function codeOf(operation: PartnerOperation): number {
   return operation.kind === "redeem" ? operation.order.redemptionId : 0;
+}
+
+/** Other entries that decide what the answer is. */
+export function furtherIdsOf(operation: PartnerOperation): readonly string[] {
+  return operation.kind === "redeem" ? [giftIdOf(operation.requestId)] : [];
 }
 
 /** The orders, payments and refunds that operations name: what each database has to load. */

@@ -1,5 +1,6 @@
 // Plans that are bought, continued, changed and paid back, on both databases; every test ends with a check of all balances.
 import { describe, expect, test } from "vitest";
+import { DAY_SEC } from "#server/clock.ts";
 import type { OrderRow } from "#server/store/orders.ts";
 import { getUser } from "#server/store/users.ts";
 import { bill, order, useLedgerWorld } from "#test/worlds/ledger-world.ts";
@@ -9,7 +10,7 @@ import { engines, seedUser } from "#test/worlds/stores.ts";
 import { checkLedger } from "./ledger-check.ts";
 import type { OrderAct } from "./order-operations.ts";
 import { upgradeQuote, windowStates } from "./plan-quote.ts";
-import { DAY_SEC, monthsAfter } from "./plan-times.ts";
+import { monthsAfter } from "./plan-times.ts";
 
 describe.each(engines)("orders of plans on %s", (engine) => {
   const world = useLedgerWorld(engine);
@@ -65,6 +66,41 @@ describe.each(engines)("orders of plans on %s", (engine) => {
     expect(renewed).toMatchObject({ n: 2, starts_at: other.ends_at });
   });
 
+  test("begun at once, the running period ends for the new one; one that waits for its end already is left alone", async () => {
+    const userId = await seedUser(world.db);
+    const paid = await buy({ userId });
+    const running = await period(paid);
+    await spend(userId, running.id, 200n);
+    days(3);
+    const now = world.clock.seconds();
+    const row = await buy({ userId, beginsNow: true });
+    const ended = await period(paid);
+    expect(ended).toMatchObject({ ended_at: now, ended_by: row.order_no, spent: 200 });
+    expect(await period(row)).toMatchObject({
+      n: 2,
+      starts_at: now,
+      ends_at: monthsAfter(now, 1),
+      quota: 1_000,
+      spent: 0,
+    });
+    // Another plan's period is another matter.
+    const other = await period(await buy({ userId, planId: 2, beginsNow: true }));
+    expect(other).toMatchObject({ n: 1, starts_at: now });
+    expect((await period(row)).ended_at).toBe(0);
+    // Both were paid for at once: the second finds one that waits, and no time is lost and none sold twice.
+    const [waits, late] = [
+      await orderPlan(world.db, { userId }),
+      await orderPlan(world.db, { userId, beginsNow: true }),
+    ];
+    await pay(waits);
+    await pay(late);
+    const [second, third, fourth] = [await period(row), await period(waits), await period(late)];
+    expect([second.ended_at, third.starts_at, fourth.starts_at]).toEqual([0, second.ends_at, third.ends_at]);
+    // What was ended on purpose stays so, whatever becomes of the money.
+    await hold(row, "r-now");
+    expect(await period(paid)).toEqual(ended);
+  });
+
   test("two payments for one plan at the same moment open two periods, one after the other", async () => {
     const userId = await seedUser(world.db);
     const rows = [await orderPlan(world.db, { userId }), await orderPlan(world.db, { userId })];
@@ -72,6 +108,17 @@ describe.each(engines)("orders of plans on %s", (engine) => {
     const periods = (await Promise.all(rows.map(period))).sort((a, b) => a.n - b.n);
     expect(periods.map(({ n }) => n)).toEqual([1, 2]);
     expect(periods[1]?.starts_at).toBe(periods[0]?.ends_at);
+  });
+
+  test("beyond what one user may buy wait for a person: of an order that was closed, too", async () => {
+    const userId = await seedUser(world.db);
+    const rows = [];
+    for (let made = 0; made < 4; made += 1) rows.push(await orderPlan(world.db, { userId, most: 2 }));
+    const told = await Promise.all(rows.map((row) => pay(row)));
+    expect(told.map(({ outcome }) => outcome).sort()).toEqual(["credited", "credited", "review", "review"]);
+    expect(new Set(told.map(({ review }) => review))).toEqual(new Set(["", "plan_limit"]));
+    // Another plan is another matter.
+    expect((await pay(await orderPlan(world.db, { userId, planId: 2, most: 1 }))).outcome).toBe("credited");
   });
 
   test("of a wrong amount wait for a person, who opens the period or sends the money back", async () => {
@@ -265,7 +312,13 @@ describe.each(engines)("orders of plans on %s", (engine) => {
   test("that are disputed end, and go on when the dispute is won", async () => {
     const userId = await seedUser(world.db);
     const paid = await buy({ userId });
-    const claw = { verb: "claw", refundNo: "d-1", providerId: "dp", amountMinor: 3_000 } as const;
+    const claw = {
+      verb: "claw",
+      refundNo: "d-1",
+      providerId: "dp",
+      tradeNo: "",
+      amountMinor: 3_000,
+    } as const;
     expect((await act(paid, { ...claw, source: "dispute" })).outcome).toBe("done");
     expect((await period(paid)).ended_at).toBe(world.clock.seconds());
     expect((await act(paid, { verb: "restore", refundNo: "d-1" })).outcome).toBe("done");

@@ -2,6 +2,7 @@
 import type { Selectable } from "kysely";
 import type { PlanTerms, PlanWindowKind } from "#contract/plan-terms.ts";
 import type { PlanPeriodsTable } from "#server/store/tables-plans.ts";
+import { type Bought, boughtText, leftOf, NOTHING_BOUGHT, nanoOfFen, partOf } from "./bought.ts";
 import type { PeriodBook, PlanWindowBook } from "./plan-rows.ts";
 import { holdsText, LEDGER_SHEET, type Sheet, toNumber } from "./row-codec.ts";
 import type { PlanEntry, Reservation } from "./rows.ts";
@@ -25,11 +26,13 @@ const PERIOD_FIELDS = [
   "spent",
   "held",
   "windows",
+  "bought",
 ] as const;
 export const PERIOD_COLUMNS = PERIOD_FIELDS.join(", ");
 export type PeriodRow = Pick<Selectable<PlanPeriodsTable>, (typeof PERIOD_FIELDS)[number]>;
 
 export function periodBook(row: PeriodRow): PeriodBook {
+  const terms = termsOf(row.terms);
   return {
     id: row.id,
     userId: row.user_id,
@@ -43,12 +46,21 @@ export function periodBook(row: PeriodRow): PeriodBook {
     anchorMonths: row.anchor_months,
     endedAt: row.ended_at,
     endedBy: row.ended_by,
-    terms: termsOf(row.terms),
+    terms,
     quota: BigInt(row.quota),
     spent: BigInt(row.spent),
     held: BigInt(row.held),
     windows: windowsOf(row.windows),
+    bought: boughtIn(row, terms),
   };
+}
+
+/** Of a period of before it was kept: by the price in its terms. */
+function boughtIn({ bought, quota, spent }: PeriodRow, terms: PlanTerms): Bought {
+  const left = BigInt(quota - spent);
+  if (bought !== "") return leftOf(bought, left);
+  const income = nanoOfFen(BigInt(terms.price_minor));
+  return partOf({ ...NOTHING_BOUGHT, quota: BigInt(quota), income }, left);
 }
 
 /** What a column of terms holds. */
@@ -94,6 +106,7 @@ export const PERIOD_SHEET: Sheet<PeriodBook> = {
     ["spent", "count"],
     ["held", "count"],
     ["windows", "text"],
+    ["bought", "text"],
   ],
   values: (period) => [
     period.id,
@@ -107,6 +120,7 @@ export const PERIOD_SHEET: Sheet<PeriodBook> = {
     toNumber(period.spent),
     toNumber(period.held),
     windowsText(period.windows),
+    boughtText(period.bought),
   ],
 };
 

@@ -1,5 +1,6 @@
 // Periods of plans as the rules of the ledger see them, and what calls have set aside in them. Types only.
 import type { PlanTerms, PlanWindowKind } from "#contract/plan-terms.ts";
+import type { Bought } from "./bought.ts";
 import type { PeriodTimes } from "./plan-times.ts";
 
 /** What was used in one window; the next window is another one, and no count is ever set to 0. */
@@ -30,6 +31,8 @@ export interface PeriodBook extends PeriodTimes {
   quota: bigint;
   spent: bigint;
   held: bigint;
+  /** What the quota that is left was bought for. */
+  bought: Bought;
   /** Oldest first; of those that are over only the ones in which calls still hold something. */
   windows: PlanWindowBook[];
 }

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PLAN_WINDOWS, type PlanUnit } from "#contract/plan-terms.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import {
-  DAY_SEC,
   daysLeft,
   monthsAfter,
   type PeriodTimes,

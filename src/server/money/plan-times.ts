@@ -1,9 +1,9 @@
 // When the periods of plans and the windows in them begin and end. Pure. Months are those of the calendar in Beijing, which has kept one
 // time all year since 1991, so that no host's zone matters (requirements Y47). Times: seconds since 1970.
 import type { PlanTerms, PlanWindowKind } from "#contract/plan-terms.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { SESSION_SEC, type Span } from "./windows.ts";
 
-export const DAY_SEC = 86_400;
 const BEIJING_SEC = 8 * 3_600;
 
 export interface PeriodTimes {

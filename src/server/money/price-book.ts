@@ -1,7 +1,10 @@
 // Which price a model has for a group: the operator's tables above the built-in ones, and what a name in no table costs. Keeps
 // what it found, until an option changes; it charges nothing.
+
+import { unitOf } from "#contract/charged-unit.ts";
 import { priceNames } from "#contract/price-names.ts";
 import { tierName } from "#contract/price-sheet.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
 import {
   builtInRatios,
   cacheWriteRatioRule,
@@ -13,8 +16,10 @@ import type { Clock } from "#server/clock.ts";
 import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import type { Events } from "#server/events.ts";
 import type { Options } from "#server/options.ts";
+import { BILLION } from "./amount.ts";
+import type { ChannelCosts } from "./channel-costs.ts";
 import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
-import { divide, exactText, multiply, parseRational } from "./rational.ts";
+import { divide, exactText, multiply, parseRational, type Rational } from "./rational.ts";
 
 export interface PriceBook {
   /**
@@ -33,8 +38,12 @@ type ModelTable = keyof typeof builtInRatios;
 
 /** What the operator set, by the name of its option; it stands above the built-in ratios. */
 export interface PriceTables extends Readonly<Record<ModelTable | "GroupRatio", Table>> {
+  /** What a model's price counts, where that is not what is built in; absent = nowhere. */
+  readonly ModelUnits?: Readonly<Record<string, PriceUnit>>;
   /** Ratio of models that have none; null = they are refused. */
   readonly FallbackModelRatio: number | null;
+  /** The number of the version that the tables are of; 0 = none was ever published. */
+  readonly version?: number;
 }
 
 const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
@@ -85,19 +94,46 @@ export function createPriceBook(
   };
 }
 
+/** A channel, as far as what it is paid depends on it. */
+export interface Paid {
+  /** Requested name → upstream name. */
+  readonly mapping: ReadonlyMap<string, string>;
+  readonly costs: ChannelCosts;
+}
+
+/** A channel's own prices are dollars of a million. */
+const BY_SHEET: Rational = { n: 1_000n, d: 1n };
+
+/** By what price a channel is paid, and what makes billionths of a dollar of it; undefined = it is not known. */
+export function costPrice(
+  book: PriceBook,
+  { mapping, costs }: Paid,
+  { model, dollar }: { readonly model: string; readonly dollar: Rational },
+): { readonly price: Price; readonly scale: Rational } | undefined {
+  const upstream = mapping.get(model) ?? model;
+  const own = costs.sheet?.get(upstream);
+  if (own !== undefined) return { price: own, scale: BY_SHEET };
+  // A group without a ratio has 1.
+  const price = book.show(upstream, upstream, "");
+  if (price === undefined || price.isFallback === true) return undefined;
+  const { factor } = costs;
+  return { price, scale: { n: BILLION * factor.n * dollar.d, d: factor.d * dollar.n } };
+}
+
 function findPrice(source: PriceSource, names: readonly string[], group: string): Price | undefined {
   const { tables } = source;
+  const { version = 0 } = tables;
   const groupRatio = String(groupRatioOf(source, group) ?? 1);
   for (const name of names) {
     const modelRatio = ratioOf(tables, "ModelRatio", name);
     if (modelRatio === undefined) continue;
     const base = baseRatios(tables, name, { modelRatio, groupRatio });
-    return createPrice(base, tiersFor(source, name, base));
+    return { ...createPrice(base, tiersFor(source, name, base)), version };
   }
   const [name = ""] = names;
   if (tables.FallbackModelRatio === null) return undefined;
   const modelRatio = String(tables.FallbackModelRatio);
-  return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), isFallback: true };
+  return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), version, isFallback: true };
 }
 
 /** Of a group that was renamed a moment ago by any of its names: the tables may still have an old one, or a call. */
@@ -123,9 +159,11 @@ function baseRatios(
   name: string,
   known: Pick<PriceRatios, "modelRatio" | "groupRatio">,
 ): PriceRatios {
+  const unit = unitOf(name, tables.ModelUnits ?? {});
   return {
     model: name,
     ...known,
+    ...(unit === "token" ? {} : { unit }),
     completionRatio: ratioOf(tables, "CompletionRatio", name) ?? completionRatioRule(name),
     cacheRatio: ratioOf(tables, "CacheRatio", name) ?? "1",
     cacheWriteRatio: ratioOf(tables, "CacheWriteRatio", name) ?? String(cacheWriteRatioRule(name)),
@@ -225,7 +263,9 @@ function tablesOf(options: Options): PriceTables {
     AudioCompletionRatio: options.get("AudioCompletionRatio"),
     ImageRatio: options.get("ImageRatio"),
     ImageCompletionRatio: options.get("ImageCompletionRatio"),
+    ModelUnits: options.get("ModelUnits"),
     GroupRatio: options.get("GroupRatio"),
     FallbackModelRatio: options.get("FallbackModelRatio"),
+    version: options.priceVersion(),
   };
 }

@@ -1,4 +1,5 @@
 // Usage × ratios → charge. Exact, pure and total: no floats, no clock, no database, no exception for any usage.
+import { type PriceUnit, TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 import {
   ceilDivide,
@@ -31,6 +32,8 @@ export interface PriceRatios {
   readonly imageCompletionRatio?: string | undefined;
   /** Of calls in a batch; absent = 1. */
   readonly batchRatio?: string | undefined;
+  /** What the model's ratio is charged for; absent = tokens. */
+  readonly unit?: PriceUnit | undefined;
 }
 
 /** The kinds of token that have a price of their own, in the order in which a charge is explained. */
@@ -67,6 +70,8 @@ export interface Price extends PriceRatios {
   };
   /** Prices of the whole request when its input is longer than `above` LLM tokens, the shortest first. */
   readonly tiers: readonly Tier[];
+  /** Of the price tables it was found in; 0 = none was ever published, absent = it is not of those tables. */
+  readonly version?: number;
   /** The model is in no table: it costs what unknown ones cost. */
   readonly isFallback?: boolean;
 }
@@ -143,10 +148,11 @@ function exactRatio(ratio: string): string {
 
 /** What a price was made of. */
 export function ratiosOf(price: Price): PriceRatios {
-  const { model, modelRatio, completionRatio, cacheRatio, groupRatio, cacheWriteRatio } = price;
+  const { model, modelRatio, completionRatio, cacheRatio, groupRatio, cacheWriteRatio, unit } = price;
   const { audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio } = price;
   const more = { cacheWriteRatio, audioRatio, imageRatio, audioCompletionRatio, imageCompletionRatio };
-  return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more };
+  const counted = unit === undefined ? {} : { unit };
+  return { model, modelRatio, completionRatio, cacheRatio, groupRatio, ...more, ...counted };
 }
 
 /** The price that holds for a request with so much input: a long one may have another (requirements T22.2). */
@@ -210,6 +216,14 @@ function isPlain(
   return text === wholeNumber(promptTokens) && completion === wholeNumber(completionTokens);
 }
 
+/** A call that is charged as one, whatever it takes, costs as much as so many LLM tokens. */
+const TOKENS_OF_CALL = BigInt(TOKENS_OF_UNIT.call);
+
+/** The charge of a model that is charged by the call; undefined = it is charged by what it takes. */
+function callCharge({ unit, weights }: Price): bigint | undefined {
+  return unit === "call" ? collect(TOKENS_OF_CALL * weights.text, weights.over, weights) : undefined;
+}
+
 /**
  * The charge of a call: ceil(Σ tokens of a kind × the kind's ratios × model ratio × group ratio); at least 1 when the ratio
  * is not 0 and there were tokens, 0 without tokens (requirements W10.3, T22.2). Unit: quota.
@@ -217,7 +231,7 @@ function isPlain(
 export function charge(usage: Usage, price: Price): bigint {
   const { weights } = tierOf(price, usage.promptTokens);
   if (wholeNumber(usage.promptTokens) + wholeNumber(usage.completionTokens) === 0) return 0n;
-  return collect(weigh(usage, weights), weights.over, weights);
+  return callCharge(price) ?? collect(weigh(usage, weights), weights.over, weights);
 }
 
 /** Tokens × what each kind weighs. */
@@ -232,12 +246,13 @@ function weigh(usage: Usage, weights: Price["weights"]): bigint {
 /** What the tokens of a call come to by a price, times `scale`: rounded to the nearest whole number. */
 export function costOf(usage: Usage, price: Price, scale: Rational): number {
   const { weights } = tierOf(price, usage.promptTokens);
-  return nearest(weigh(usage, weights) * scale.n, weights.over * scale.d);
+  const sum = price.unit === "call" ? TOKENS_OF_CALL * weights.text : weigh(usage, weights);
+  return nearest(sum * scale.n, weights.over * scale.d);
 }
 
 /** What input from the cache would have cost more as plain input, times `scale`; 0 where it costs as much. */
 export function savedBy(usage: Usage, price: Price, scale: Rational): number {
-  if (wholeNumber(usage.cachedTokens) === 0) return 0;
+  if (wholeNumber(usage.cachedTokens) === 0 || price.unit === "call") return 0;
   const { weights } = tierOf(price, usage.promptTokens);
   const less = weights.text - weights.cached;
   const tokens = within(wholeNumber(usage.promptTokens), usage.cachedTokens);
@@ -267,9 +282,16 @@ export function estimate(promptTokens: number, maxTokens: number, price: Price, 
     const least = floor * weights.text;
     return collect(expected > least ? expected : least, weights.over, weights);
   };
+  const asOne = callCharge(price);
+  if (asOne !== undefined) return asOne;
   let amount = most(price);
   for (const tier of price.tiers) if (promptTokens > tier.above) amount = largest(amount, most(tier.price));
   return amount;
+}
+
+/** What so many more LLM tokens of output cost at most; nothing where a call is charged as one. Unit: quota. */
+export function estimateMore(tokens: number, price: Price): bigint {
+  return price.unit === "call" ? 0n : estimate(0, tokens, price, 0);
 }
 
 function largest(first: bigint, ...others: readonly bigint[]): bigint {
@@ -301,6 +323,8 @@ const SPECIAL: readonly (readonly [
  * result is rounded up. Example: `模型倍率 1.25，补全倍率 4，分组倍率 1；(1000 + 500 × 4) × 1.25 × 1 = 3750`.
  */
 export function explain(usage: Usage, listed: Price, charged: bigint): string {
+  if (listed.unit === "call")
+    return `按次计费，模型倍率 ${shown(listed.modelRatio)}，${listed.words.group}；${formula(`1 × ${TOKENS_OF_CALL}`, listed, charged)}`;
   const price = tierOf(listed, usage.promptTokens);
   const parts = partsOf(usage);
   const tier = price === listed ? undefined : listed.tiers.find((one) => one.price === price);

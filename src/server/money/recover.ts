@@ -19,7 +19,7 @@ export async function recoverDead(deps: {
   node: string;
 }): Promise<{ closed: number }> {
   const { db, backend, groups, node } = deps;
-  await backend.buryDead(node);
+  await backend.expireLeases(node);
   let closed = 0;
   for (let after = ""; ; ) {
     const orphans = await findOrphans(db, node, after);

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { yuanText } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
-import { useLedgerWorld } from "#test/worlds/ledger-world.ts";
+import { codeTerms, useLedgerWorld } from "#test/worlds/ledger-world.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
@@ -15,7 +15,7 @@ let serial = 0;
 
 function order(parts: Partial<RedeemOrder> & Pick<RedeemOrder, "userId" | "redemptionId">): RedeemOrder {
   serial += 1;
-  return { operationId: `race${serial}`, giverId: null, inviterId: 0, display, ...parts };
+  return { operationId: `race${serial}`, giverId: null, inviterId: 0, terms: codeTerms, display, ...parts };
 }
 
 describe.each(engines)("races for a code on %s", (engine) => {

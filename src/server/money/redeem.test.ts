@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { useLedgerWorld } from "#test/worlds/ledger-world.ts";
+import { codeTerms, useLedgerWorld } from "#test/worlds/ledger-world.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
+import { commissionOf } from "./commission-terms.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
-import { commissionOf, giftOf } from "./rules-partner.ts";
+import { giftOf } from "./rules-partner.ts";
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -12,7 +13,7 @@ let serial = 0;
 
 function order(parts: Partial<RedeemOrder> & Pick<RedeemOrder, "userId" | "redemptionId">): RedeemOrder {
   serial += 1;
-  return { operationId: `op${serial}`, giverId: null, inviterId: 0, display, ...parts };
+  return { operationId: `op${serial}`, giverId: null, inviterId: 0, terms: codeTerms, display, ...parts };
 }
 
 describe.each(engines)("redemption on %s", (engine) => {
@@ -182,6 +183,13 @@ describe.each(engines)("redemption on %s", (engine) => {
     ]);
     await world.ledger.redeem(gifted);
     expect(await world.ledger.redeem(gifted)).toEqual({ outcome: "done", quota: 100n, bonus: 5n });
+    // Whatever percentage is set by now, here or in another process.
+    const later = { ...gifted, terms: { ...gifted.terms, giftPercent: 50 } };
+    expect(await world.ledger.redeem(later)).toMatchObject({ bonus: 5n });
+    const other = world.boot().ledger;
+    expect(await other.redeem(later)).toMatchObject({ bonus: 5n });
+    expect(await other.redeem({ ...plain, terms: later.terms })).toMatchObject({ bonus: 0n });
+    await other.close();
     expect(await worth(userId)).toEqual({ quota: 205, cash: "0" });
   });
 
@@ -217,15 +225,18 @@ test("gift and commission are whole fractions, rounded down, for any quota", () 
     [40n, 2n, 2n],
     [BigInt(MOST), 450_359_962_737_049n, 450_359_962_737_049n],
   ] as const) {
-    expect([giftOf(quota), commissionOf(quota, 500_000)]).toEqual([gift, micro]);
+    expect([giftOf(quota, 5), commissionOf(quota, { quotaPerUnit: 500_000, percent: 5 })]).toEqual([
+      gift,
+      micro,
+    ]);
   }
   // Against fractions computed another way, for odd numbers of units per dollar.
   for (let index = 1; index <= 100_000; index += 1) {
     const quota = BigInt((index * 7_919_777) % MOST);
     const units = 1 + ((index * 31) % 999_983);
     const exact = (quota * 50n * 1_000_000n) / (2n * BigInt(units) * 1_000n);
-    expect(commissionOf(quota, units)).toBe(exact);
+    expect(commissionOf(quota, { quotaPerUnit: units, percent: 5 })).toBe(exact);
   }
-  expect(commissionOf(3n, 0.5)).toBe(150_000n);
-  expect(commissionOf(1n, 1e21)).toBe(0n);
+  expect(commissionOf(3n, { quotaPerUnit: 0.5, percent: 5 })).toBe(150_000n);
+  expect(commissionOf(1n, { quotaPerUnit: 1e21, percent: 5 })).toBe(0n);
 });

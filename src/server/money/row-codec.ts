@@ -3,23 +3,14 @@ import type { Selectable } from "kysely";
 import type { NewLog } from "#server/store/logs.ts";
 import type { LedgerTable, ReservationsTable, UsersTable } from "#server/store/tables.ts";
 import type { TokensTable } from "#server/store/tables-keys.ts";
+import { boughtText, leftOf } from "./bought.ts";
 import type { PlanPart } from "./plan-rows.ts";
-import type {
-  Booked,
-  Hold,
-  HourSums,
-  LedgerEntry,
-  Reservation,
-  RollupPart,
-  SumPart,
-  TokenBook,
-  UserBook,
-} from "./rows.ts";
+import type { Booked, Hold, LedgerEntry, Reservation, TokenBook, UserBook } from "./rows.ts";
 
-export const USER_COLUMNS = "id, username, status, quota, used_quota, request_count";
+export const USER_COLUMNS = "id, username, status, quota, used_quota, request_count, bought";
 export type UserRow = Pick<
   Selectable<UsersTable>,
-  "id" | "username" | "status" | "quota" | "used_quota" | "request_count"
+  "id" | "username" | "status" | "quota" | "used_quota" | "request_count" | "bought"
 >;
 
 export const TOKEN_COLUMNS =
@@ -54,6 +45,7 @@ export function userBook(row: UserRow): UserBook {
     quota: BigInt(row.quota),
     usedQuota: BigInt(row.used_quota),
     requestCount: row.request_count,
+    bought: leftOf(row.bought, BigInt(row.quota)),
   };
 }
 
@@ -173,8 +165,15 @@ export const USER_SHEET: Sheet<UserBook> = {
     ["quota", "int"],
     ["used_quota", "int"],
     ["request_count", "int"],
+    ["bought", "text"],
   ],
-  values: (user) => [user.id, toNumber(user.quota), toNumber(user.usedQuota), user.requestCount],
+  values: (user) => [
+    user.id,
+    toNumber(user.quota),
+    toNumber(user.usedQuota),
+    user.requestCount,
+    boughtText(user.bought),
+  ],
 };
 
 export const TOKEN_SHEET: Sheet<TokenBook> = {
@@ -298,6 +297,9 @@ export const LOG_SHEET: Sheet<NewLog> = {
     ["member_id", "int"],
     ["project_id", "int"],
     ["cost", "int"],
+    ["earned", "text"],
+    ["token_kinds", "text"],
+    ["price_version", "int"],
   ],
   values: (log) => [
     log.user_id,
@@ -323,65 +325,11 @@ export const LOG_SHEET: Sheet<NewLog> = {
     log.member_id ?? 0,
     log.project_id ?? 0,
     log.cost ?? -1,
+    log.earned ?? "",
+    log.token_kinds ?? "",
+    log.price_version ?? -1,
   ],
 };
-
-const SUM_COLUMNS = [
-  ["quota", "int"],
-  ["prompt_tokens", "int"],
-  ["completion_tokens", "int"],
-  ["requests", "int"],
-  ["cost", "int"],
-  ["costed_quota", "int"],
-  ["cached_tokens", "int"],
-  ["saved", "int"],
-] as const;
-
-/** Statistics hold up no money: one that grows beyond what a number holds exactly stays there. */
-const MOST = Number.MAX_SAFE_INTEGER;
-
-function sumValues(sums: HourSums): number[] {
-  const { quota, promptTokens, completionTokens, requests, cost, costedQuota, cachedTokens, saved } = sums;
-  const calls = [Number(quota), promptTokens, completionTokens, requests];
-  return [...calls, cost, Number(costedQuota), cachedTokens, saved].map((sum) => Math.min(sum, MOST));
-}
-
-/** The key comes first; the sums at the end are added to what is there. */
-export const SUM_SHEET: Sheet<SumPart> = {
-  table: "log_sums",
-  columns: [["dimension", "text"], ["key", "text"], ["hour", "int"], ...SUM_COLUMNS],
-  values: (part) => [part.dimension, part.key, part.hour, ...sumValues(part)],
-};
-
-export const ROLLUP_SHEET: Sheet<RollupPart> = {
-  table: "log_rollups",
-  columns: [
-    ["user_id", "int"],
-    ["hour", "int"],
-    ["token_name", "text"],
-    ["model_name", "text"],
-    ["channel_id", "int"],
-    ...SUM_COLUMNS,
-  ],
-  values: (part) => [
-    part.userId,
-    part.hour,
-    part.tokenName,
-    part.modelName,
-    part.channelId,
-    ...sumValues(part),
-  ],
-};
-
-/** The tail of an INSERT of sums that adds to those that are there. Understood by both databases. */
-export function addToSums(sheet: Sheet<never>): string {
-  const keys = sheet.columns.slice(0, -SUM_COLUMNS.length).map(([name]) => name);
-  const sets = SUM_COLUMNS.map(([name]) => {
-    const sum = `${sheet.table}.${name} + excluded.${name}`;
-    return `${name} = CASE WHEN ${sum} > ${MOST} THEN ${MOST} ELSE ${sum} END`;
-  });
-  return `ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
-}
 
 /** The names of a sheet's columns for an INSERT. */
 export function columnNames(sheet: Sheet<never>): string {

@@ -1,7 +1,8 @@
 // The rows that one group of operations works on, as the rules see them: loaded before, stored after. No SQL here.
 import type { LimitWindow } from "#contract/limit-words.ts";
 import type { NewLog } from "#server/store/logs.ts";
-import type { LogSumsTable } from "#server/store/tables.ts";
+import type { LogSumsTable } from "#server/store/tables-logs.ts";
+import type { Bought } from "./bought.ts";
 import type { EventEntry, OrderBook, RefundBook } from "./order-rows.ts";
 import type { PeriodBook, PlanPart } from "./plan-rows.ts";
 
@@ -12,6 +13,8 @@ export interface UserBook {
   quota: bigint;
   usedQuota: bigint;
   requestCount: number;
+  /** What the quota that is left was bought for, as far as that is known, what calls hold included. */
+  bought: Bought;
 }
 
 export interface TokenBook {
@@ -167,12 +170,19 @@ export interface CommissionBook {
   debt: bigint;
   /** Commission that a refund or dispute could not take, millionths of a yuan. */
   owedMicro: bigint;
+  /** How many of the user's own orders brought an inviter commission. */
+  orders: number;
+  /** The newest month in which the user earned some, `2026-11`, and how much: millionths of a yuan, what went back included. */
+  month: string;
+  monthMicro: bigint;
 }
 
 /** A redemption code. */
 export interface CodeBook {
   readonly id: number;
   readonly quota: bigint;
+  /** What it was sold for, in fen; 0 = it was given away, below 0 = what codes are sold for. */
+  readonly priceMinor: bigint;
   readonly isDeleted: boolean;
   status: number;
   redeemedTime: number;
@@ -225,6 +235,12 @@ export interface HourSums {
   cachedTokens: number;
   /** Billionths of a dollar. */
   saved: number;
+  /** Of `costedQuota` what is known of what it was bought for, what of `cost` was for quota that was given, and the money: billionths of a dollar. */
+  pricedQuota: bigint;
+  givenCost: number;
+  income: number;
+  fees: number;
+  commission: number;
 }
 
 /** What is added along one dimension. */

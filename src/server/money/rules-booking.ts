@@ -1,6 +1,7 @@
 // How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
 
 import { MAX_AMOUNT, min } from "./amount.ts";
+import { type Bought, boughtText, takeOut, together } from "./bought.ts";
 import type { Booking, CallCost, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
 import type { Books, Changes, LedgerEntry, PlanEntry, Reservation, TokenBook, UserBook } from "./rows.ts";
@@ -34,6 +35,8 @@ export interface Bill {
   readonly channelId: number;
   /** Absent = the channel has one key, or it is not known. */
   readonly keyId?: number;
+  /** Who called, where another one pays; absent = whose token it is now. */
+  readonly memberId?: number | undefined;
   readonly charge: bigint;
   readonly usage: Usage;
   /** Absent = not known. */
@@ -51,7 +54,7 @@ export function book(desk: Desk, user: UserBook, bill: Bill): Booking {
     ? bill.reservation.isTokenLimited
     : token !== undefined && !token.isUnlimited;
   const most = token && isLimited ? min(bill.charge, atLeast0(token.remainQuota + held)) : bill.charge;
-  const { charged, plan } = pay(desk, user, { reservation: bill.reservation, most });
+  const { charged, plan, earned } = pay(desk, user, { reservation: bill.reservation, most });
   const booking = { charged, shortfall: min(bill.charge - charged, MAX_AMOUNT) };
 
   user.usedQuota += charged;
@@ -69,7 +72,8 @@ export function book(desk: Desk, user: UserBook, bill: Bill): Booking {
     if (bill.reservation.holds.length > 0) bookHolds(desk, bill.reservation, charged);
     close(desk, bill.reservation);
   }
-  record(desk, { bill, user, token, booking, plan, tokenAmount: token && isLimited ? -charged : 0n });
+  const tokenAmount = token && isLimited ? -charged : 0n;
+  record(desk, { bill, user, token, booking, plan, earned, tokenAmount });
   return booking;
 }
 
@@ -78,16 +82,16 @@ function pay(
   desk: Desk,
   user: UserBook,
   { reservation, most }: { reservation: Reservation | undefined; most: bigint },
-): { charged: bigint; plan: PlanBooking | undefined } {
+): Pick<Paid, "plan" | "earned"> & { readonly charged: bigint } {
   if (reservation !== undefined && reservation.parts.length > 0) {
     const plan = bookParts(desk, user, reservation, most);
     user.quota += plan.walletHeld - plan.wallet;
-    return { charged: plan.charged, plan };
+    return { charged: plan.charged, plan, earned: together(plan.bought, takeOut(user, plan.wallet)) };
   }
   const held = reservation?.amount ?? 0n;
   const charged = min(most, atLeast0(user.quota + held));
   user.quota += held - charged;
-  return { charged, plan: undefined };
+  return { charged, plan: undefined, earned: takeOut(user, charged) };
 }
 
 /** Takes a reservation off the books. */
@@ -123,15 +127,18 @@ interface Paid {
   readonly booking: Booking;
   /** undefined = the wallet paid all of it. */
   readonly plan: PlanBooking | undefined;
+  /** What the quota that it took was bought for. */
+  readonly earned: Bought;
   readonly tokenAmount: bigint;
 }
 
 /** Ledger entry, visible log, channel counter and the sums of the hour. */
-function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: Paid): void {
+function record(desk: Desk, { bill, user, token, booking, plan, earned, tokenAmount }: Paid): void {
   const { changes, nowSec } = desk;
   const { charged, shortfall } = booking;
-  // The team pays, and knows for whom.
-  const memberId = token === undefined || token.userId === user.id ? 0 : token.userId;
+  // The team pays, and knows for whom; the token may have another owner by now.
+  const ownerId = token === undefined || token.userId === user.id ? 0 : token.userId;
+  const { memberId = ownerId } = bill;
   const entry = {
     createdAt: nowSec,
     kind: "consume",
@@ -163,10 +170,11 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
     ...{ charged, promptTokens, completionTokens },
   };
   const { cost = UNKNOWN_COST } = bill;
-  addCall(changes.rollups, { ...call, ...cost, cachedTokens: usage.cachedTokens }, nowSec);
+  addCall(changes.rollups, { ...call, ...cost, cachedTokens: usage.cachedTokens, earned }, nowSec);
   if (!bill.log) return;
   changes.logs.push({
     ...bill.log,
+    token_kinds: bill.log.token_kinds ?? "",
     content: shortfall > 0n ? `${bill.log.content}（余额不足，少收 ${shortfall}）` : bill.log.content,
     user_id: user.id,
     created_at: nowSec,
@@ -184,6 +192,7 @@ function record(desk: Desk, { bill, user, token, booking, plan, tokenAmount }: P
     member_id: memberId,
     project_id: projectId,
     cost: cost.cost,
+    earned: boughtText(earned),
   });
 }
 

@@ -58,15 +58,22 @@ describe("when a window is over", () => {
     expect(usageOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
   });
 
-  test("another zone or window begins with nothing, what was spent before does not fill it", () => {
+  test("another zone or window begins with nothing when it is set, what was spent before does not fill it", () => {
     const old = { start: MIDNIGHT - 24 * HOUR, spent: 9n };
     const usage = (rule: LimitBook, zone: string) =>
       usageOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
     expect(usage(ruleOf("day"), "UTC")).toBe(9n);
     expect(usage(ruleOf("week", { since: NOW }), "UTC")).toBe(0n);
-    // In Shanghai it is eighteen o'clock of a day that began at sixteen of UTC's day before.
-    expect(usage(ruleOf("day"), "Asia/Shanghai")).toBe(9n);
-    expect(usage(ruleOf("day"), "America/New_York")).toBe(0n);
+    // In Shanghai it is eighteen o'clock of a day that began at sixteen of UTC's day before, in New York five o'clock.
+    for (const zone of ["Asia/Shanghai", "America/New_York", "UTC"])
+      expect(usage(ruleOf("day", { since: NOW }), zone)).toBe(0n);
+  });
+
+  test("a node that has not heard of another zone yet counts in the window that began with it", () => {
+    const rule = ruleOf("day", { since: NOW });
+    const desk = { ...deskOf(rule, { start: NOW, spent: 4n }), nowSec: NOW + HOUR };
+    for (const zone of ["UTC", "Asia/Shanghai", "America/New_York"])
+      expect(usageOf(desk, { rule, ref: REF, zone }).used).toBe(4n);
   });
 
   test("a session is over five hours after its first call, and begins anew then", () => {
@@ -99,13 +106,34 @@ describe("when a window is over", () => {
   });
 });
 
+describe("a call that has no room for more", () => {
+  test("is told of the window it began in, though another one has begun", () => {
+    const desk = deskOf(ruleOf("day"), { start: NOW - HOUR, spent: 4n, reserved: 3n });
+    const more = { more: 4n, zone: "UTC" };
+    const refusal = { ...REF, amount: 10n, used: 7n, resetsAt: MIDNIGHT, canFit: true };
+    expect(extendHolds(desk, holding(), more)).toEqual(refusal);
+    const tomorrow = { ...desk, nowSec: MIDNIGHT + HOUR };
+    expect(extendHolds(tomorrow, holding(), more)).toEqual(refusal);
+    expect(extendHolds(desk, holding(), { ...more, more: 99n })).toEqual(refusal);
+    expect(extendHolds(desk, holding(), { ...more, more: 3n })).toBeUndefined();
+  });
+
+  test("is told when a rolling one has forgotten enough", () => {
+    const slices = new Map([[NOW - 2 * HOUR, 7n]]);
+    const desk = deskOf(ruleOf("rolling_5h"), { start: NOW - HOUR, slices, reserved: 3n });
+    expect(extendHolds(desk, holding(), { more: 1n, zone: "UTC" })).toMatchObject({
+      resetsAt: NOW + 3 * HOUR + HOUR / 12,
+    });
+  });
+});
+
 describe("limits that are removed or unknown meanwhile", () => {
   test("no call is refused by one, and what was set aside in it changes nothing", () => {
     const desk = deskOf(ruleOf("total"));
     const order = { amount: 1n, limits: [{ limitId: 2, holder: 0 }], zone: undefined };
     expect(judgeLimits(desk, order)).toBeUndefined();
     expect(judgeLimits(desk, { amount: 1n, limits: undefined, zone: undefined } as never)).toBeUndefined();
-    expect(extendHolds(desk, holding(), 5n)).toBe(true);
+    expect(extendHolds(desk, holding(), { more: 5n, zone: undefined })).toBeUndefined();
     releaseHolds(desk, holding());
     expect(desk.changes.windows.size).toBe(0);
   });

@@ -1,7 +1,7 @@
 // Limits that are counted by window, in the ledger: all of a call's are judged, and all of them or none set aside (requirements L07). What
 // was set aside is settled and given back where it was taken, whatever is configured by then. Pure, part of rules.ts.
 import { isCalendar } from "#contract/limit-words.ts";
-import type { LimitRefusal, ReserveOrder } from "./operations.ts";
+import type { LimitRefusal, ReserveOrder, WindowRest } from "./operations.ts";
 import {
   addWindow,
   type Changes,
@@ -69,6 +69,38 @@ export function usageOf(
   const amount = effectiveAmount(rule, desk.nowSec);
   if (!isThis) return { amount, used: 0n, book: undefined };
   return { amount, used: spentOf(rule, book, desk.nowSec) + book.reserved, book };
+}
+
+/** What is left in each of some limits; those that were removed meanwhile are passed over. */
+export function restsOf(
+  desk: LimitDesk,
+  refs: readonly LimitRef[],
+  zone: string | undefined,
+): readonly WindowRest[] {
+  return refs.flatMap((ref) => {
+    const rule = desk.limits.rules.get(ref.limitId);
+    if (!rule) return [];
+    const { amount, used, book } = usageOf(desk, { rule, ref, zone });
+    const resetsAt = resetOf({ rule, book, zone, nowSec: desk.nowSec, excess: 1n });
+    const left = used < amount ? amount - used : 0n;
+    return [{ limitId: rule.id, isCalls: rule.isCalls, amount, left, resetsAt }];
+  });
+}
+
+/** Of what is left in each limit the least: of those that count calls, and of budgets. Of equal ones the one that takes longest, then the first. */
+export function tightestOf(rests: readonly WindowRest[]): readonly WindowRest[] {
+  let calls: WindowRest | undefined;
+  let budget: WindowRest | undefined;
+  for (const rest of rests) {
+    if (rest.isCalls) calls = tighter(calls, rest);
+    else budget = tighter(budget, rest);
+  }
+  return [calls, budget].filter((rest) => rest !== undefined);
+}
+
+function tighter(known: WindowRest | undefined, rest: WindowRest): WindowRest {
+  if (known === undefined || rest.left < known.left) return rest;
+  return rest.left === known.left && rest.resetsAt > known.resetsAt ? rest : known;
 }
 
 /** What of a window's bookings counts now. */
@@ -175,18 +207,29 @@ function windowOf(
   return made;
 }
 
-/** Sets so much more aside, in all limits or in none. */
-export function extendHolds(desk: Desk, { holds }: Reservation, more: bigint): boolean {
+/** Sets so much more aside, in all limits or in none. Returns the first that has no room for it. */
+export function extendHolds(
+  desk: Desk,
+  { holds }: Reservation,
+  { more, zone }: { more: bigint; zone: string | undefined },
+): LimitRefusal | undefined {
   const raised = holds.filter(({ isCalls }) => !isCalls);
   for (const hold of raised) {
     const rule = desk.limits.rules.get(hold.limitId);
     const book = findWindow(desk.limits, hold);
     if (!rule || !book || rule.isSoft || rule.since > hold.start) continue;
     const used = spentOf(rule, book, desk.nowSec) + book.reserved;
-    if (used + more > effectiveAmount(rule, desk.nowSec)) return false;
+    const allowed = effectiveAmount(rule, desk.nowSec);
+    if (used + more <= allowed) continue;
+    // The window that it began in may be over by now.
+    const nowSec = rollingOf(rule.window) === undefined ? hold.start : desk.nowSec;
+    const resetsAt = resetOf({ rule, book, zone, nowSec, excess: used + more - allowed });
+    const { limitId, holder } = hold;
+    // As far as it came it did fit: more than it needs may have been asked for.
+    return { limitId, holder, amount: allowed, used, resetsAt, canFit: true };
   }
   for (const hold of raised) change(desk, hold, (book) => (book.reserved += more));
-  return true;
+  return undefined;
 }
 
 interface Swap {

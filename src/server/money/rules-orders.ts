@@ -3,14 +3,17 @@
 import { moneyText } from "#contract/money.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { MAX_AMOUNT } from "./amount.ts";
+import { NOTHING_BOUGHT, nanoOfMicro, rounded, together } from "./bought.ts";
 import type { OrderChange, OrderVerdict, Proof } from "./order-operations.ts";
 import { type OrderBook, tradeKey } from "./order-rows.ts";
 import type { UserBook } from "./rows.ts";
 import type { Desk } from "./rules-booking.ts";
+import { allowed, commissionBook, earnBy } from "./rules-commission.ts";
+import { credit, entry, noteBought } from "./rules-entries.ts";
 import { amountText, note } from "./rules-notes.ts";
-import { commissionBook, credit, earn, enabled, entry, payDebt, tellGift } from "./rules-partner.ts";
+import { enabled, payDebt, tellGift } from "./rules-partner.ts";
 import { saleFault, sell } from "./rules-plan-orders.ts";
-import { claw, finishRefund, holdRefund, restore } from "./rules-refunds.ts";
+import { claw, finishRefund, holdRefund, restOf, restore } from "./rules-refunds.ts";
 import { LogType, UserStatus } from "./states.ts";
 
 /** Carries out one act on an order, and writes it to the order's history. */
@@ -48,9 +51,9 @@ function act(desk: Desk, order: OrderBook, change: OrderChange): OrderVerdict {
 
 const NEEDS_A_PERSON: readonly OrderVerdict["outcome"][] = ["review", "paid_twice", "trade_used"];
 
-/** A repetition of what is known is not written again; what was refused to an administrator neither. */
+/** A repetition of what is known is not written again; neither is what was refused to an administrator, or fits nowhere. */
 function record(desk: Desk, { event, orderNo }: OrderChange, { outcome, review }: OrderVerdict): void {
-  if (["short", "too_much", "wrong_state"].includes(outcome)) return;
+  if (["short", "too_much", "other_trade", "wrong_state"].includes(outcome)) return;
   const verdict = review === "" ? outcome : review;
   const isOpen = NEEDS_A_PERSON.includes(outcome);
   desk.changes.orderEvents.push({ ...event, orderNo, verdict, isOpen, createdAt: desk.nowSec });
@@ -69,7 +72,8 @@ function prove(desk: Desk, order: OrderBook, { change, proof }: Proven): OrderVe
   if (holder !== undefined) return said("trade_used", "trade_used");
   if (order.status === "credited") return flag(desk, order, "paid_twice");
   const { user, fault } = payeeOf(desk, order, order.quota, proof);
-  if (order.status === "paid" && fault !== "") return flag(desk, order, "paid_twice");
+  // What went back of the first one is not to count against this one.
+  if (order.status === "paid" && (fault !== "" || hasGoneBack(order))) return flag(desk, order, "paid_twice");
   // The first payment did not fit and waits for a person; this one fits, and the first has to go back.
   const review = order.status === "paid" ? "paid_twice" : "";
   take(desk, order, proof);
@@ -127,20 +131,34 @@ function quotaFault(user: UserBook, quota: bigint): string {
   return user.quota + quota > MAX_AMOUNT ? "too_large" : "";
 }
 
-/** What an administrator decided about a payment that did not fit. */
+/** Whether any of the money went back, or is on its way. */
+function hasGoneBack(order: OrderBook): boolean {
+  return restOf(order) < order.paidMinor;
+}
+
+/** What an administrator decided about a payment that did not fit. One of which money went back only goes back. */
 function decide(
   desk: Desk,
   order: OrderBook,
   { change, as, actorId }: { change: OrderChange; as: "paid" | "ordered"; actorId: number },
 ): OrderVerdict {
   if (order.status !== "paid") return said(order.status === "credited" ? "duplicate" : "wrong_state");
+  if (hasGoneBack(order)) return said("wrong_state");
   const quota = as === "ordered" ? order.quota : quotaFor(order);
   if (quota <= 0n) return said("wrong_state");
   const { user, fault } = payeeOf(desk, order, quota);
   if (!user) return said("wrong_state", fault);
+  if (order.review !== "currency") priceAsPaid(order);
   creditOrder(desk, order, { change, user, quota, actorId });
   order.review = "";
   return said("credited");
+}
+
+/** Another sum than was ordered brings in as much as it is of that. */
+function priceAsPaid(order: OrderBook): void {
+  const share = (sum: bigint) => rounded(sum * BigInt(order.paidMinor), BigInt(order.amountMinor));
+  order.income = share(order.income);
+  order.fees = share(order.fees);
 }
 
 /** What was paid is worth, at the order's own price: rounded down; a payment in another currency is worth nothing by this rule. */
@@ -165,6 +183,7 @@ function vouch(
   const isPart = order.sale !== undefined && proof.amountMinor !== order.amountMinor;
   if (quota <= 0n || isPart || !user) return said("wrong_state", fault);
   take(desk, order, proof);
+  priceAsPaid(order);
   creditOrder(desk, order, { change, user, quota, actorId, isVouched: true });
   return said("credited");
 }
@@ -193,22 +212,31 @@ function creditOrder(
   const key = `order/${order.orderNo}`;
   const { display } = change;
   const paid = moneyText(order.paidMinor, order.currency);
+  const period = order.sale && sell(desk, order, order.sale, span);
   if (order.sale) {
-    sell(desk, order, order.sale, span);
     entry(desk, user, { kind: "plan", operationId: `${key}/credit`, actorId, detail: paid });
     const what = order.sale.upgrade_of === 0 ? "购买套餐" : "升级到套餐";
     const content = `${what}“${order.sale.terms.name}”，支付 ${paid}（订单 ${order.orderNo}）`;
     note(desk, user, { type: LogType.system, content, quota: 0n });
   } else {
-    credit(desk, user, { kind: "pay", operationId: `${key}/credit`, actorId, amount: quota, detail: paid });
+    const { income, fees } = order;
+    // What older programs made without its worth stays quota of which nothing is known.
+    const bought = income === 0n ? NOTHING_BOUGHT : { ...NOTHING_BOUGHT, quota, income, fees };
+    const operationId = `${key}/credit`;
+    credit(desk, user, { kind: "pay", operationId, actorId, amount: quota, bought, detail: paid });
     const content = `在线充值 ${amountText(quota, display)}，支付 ${paid}（订单 ${order.orderNo}）`;
     note(desk, user, { type: LogType.topup, content, quota });
   }
   const share = (part: bigint) => (part * quota) / order.quota;
   giveGift(desk, order, { user, gift: share(order.giftQuota), display });
-  if (isVouched !== true) payInviter(desk, order, share(order.commissionMicro));
+  if (isVouched !== true) payInviter(desk, order, { user, micro: share(order.commissionMicro) });
+  const commission = { ...NOTHING_BOUGHT, commission: nanoOfMicro(order.creditedMicro) };
   // A plan brings the wallet nothing.
-  if (!order.sale) payDebt(desk, user, { operationId: key, display });
+  if (period) period.bought = together(period.bought, commission);
+  else {
+    noteBought(desk, user, commission);
+    payDebt(desk, user, { operationId: key, display });
+  }
 }
 
 /** A gift code that has become invalid is skipped: it must not stop a payment (requirements Y38). */
@@ -222,17 +250,22 @@ function giveGift(
   const key = `order/${order.orderNo}`;
   credit(desk, user, { kind: "gift", operationId: `${key}/gift`, actorId: user.id, amount: gift });
   credit(desk, giver, { kind: "gift", operationId: `${key}/giver`, actorId: user.id, amount: gift });
+  payDebt(desk, giver, { operationId: `${key}/giver`, display });
   order.creditedGift = gift;
   tellGift(desk, user, `使用礼品码，额外获得 ${amountText(gift, display)}`, gift);
   tellGift(desk, giver, `礼品码被使用，获得 ${amountText(gift, display)}`, gift);
 }
 
-function payInviter(desk: Desk, order: OrderBook, micro: bigint): void {
+function payInviter(
+  desk: Desk,
+  order: OrderBook,
+  { user, micro }: { readonly user: UserBook; readonly micro: bigint },
+): void {
   const inviter = order.inviterId === order.userId ? undefined : enabled(desk, order.inviterId);
-  if (!inviter || micro <= 0n) return;
-  const book = commissionBook(desk, inviter);
-  if (book.micro + micro > MAX_AMOUNT) return;
-  order.creditedMicro = micro;
+  if (!inviter) return;
+  const earned = allowed(desk, { inviter, invited: user, micro, bounds: order.commissionBounds });
+  if (earned <= 0n || commissionBook(desk, inviter).micro + earned > MAX_AMOUNT) return;
+  order.creditedMicro = earned;
   const operationId = `order/${order.orderNo}/inviter`;
-  earn(desk, inviter, { kind: "commission", operationId, actorId: order.userId, yuanMicro: micro });
+  earnBy(desk, { inviter, invited: user }, { operationId, actorId: order.userId, yuanMicro: earned });
 }

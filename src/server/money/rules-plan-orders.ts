@@ -1,9 +1,11 @@
 // What a paid order of a plan does: it opens a period, or changes a running one to another plan; and what a refund or dispute ends. Pure,
 // part of rules.ts (requirements Y49–Y51, Y65).
 import type { PlanSale, PlanTerms } from "#contract/plan-terms.ts";
+import { DAY_SEC } from "#server/clock.ts";
+import { type Bought, NOTHING_BOUGHT, nanoOfFen, together } from "./bought.ts";
 import type { OrderBook } from "./order-rows.ts";
 import type { PeriodBook } from "./plan-rows.ts";
-import { DAY_SEC, daysLeft, type PeriodTimes, periodFrom, periodNamed } from "./plan-times.ts";
+import { daysLeft, type PeriodTimes, periodFrom, periodNamed } from "./plan-times.ts";
 import type { Desk } from "./rules-booking.ts";
 import { isRunning } from "./rules-plans.ts";
 
@@ -22,8 +24,14 @@ function periodOf(desk: PlanDesk, { userId, orderNo, sale }: OrderBook): PeriodB
   );
 }
 
+function periodsBought(desk: PlanDesk, { userId }: OrderBook, { plan_id }: PlanSale): number {
+  return periodsOf(desk, userId).filter(({ planId }) => planId === plan_id).length;
+}
+
 /** Why a plan that was paid for cannot begin; "" = it can. */
 export function saleFault(desk: PlanDesk, order: OrderBook, sale: PlanSale): string {
+  // An order that was closed, and paid all the same after others had been bought.
+  if (sale.most !== undefined && periodsBought(desk, order, sale) >= sale.most) return "plan_limit";
   if (sale.upgrade_of === 0) return "";
   const period = periodOf(desk, order);
   // Priced for another version, it would pay for what was paid already.
@@ -31,11 +39,18 @@ export function saleFault(desk: PlanDesk, order: OrderBook, sale: PlanSale): str
   return isMeant ? "" : "plan_gone";
 }
 
-/** Opens the period, or changes the one that runs. `saleFault` found nothing against it. */
-export function sell(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): void {
+/** Opens the period, or changes the one that runs, which it gives back. `saleFault` found nothing against it. */
+export function sell(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): PeriodBook {
   const running = sale.upgrade_of === 0 ? undefined : periodOf(desk, order);
-  if (running) upgrade(desk, running, sale);
-  else open(desk, order, sale, span);
+  // An order of before margins knew it says nothing.
+  const income = order.income || nanoOfFen(BigInt(sale.terms.price_minor));
+  const bought = { ...NOTHING_BOUGHT, quota: BigInt(sale.quota), income, fees: order.fees };
+  return running ? upgrade(desk, running, { sale, bought }) : open(desk, order, { sale, bought, span });
+}
+
+interface Sold {
+  readonly sale: PlanSale;
+  readonly bought: Bought;
 }
 
 /** Seconds. */
@@ -58,12 +73,17 @@ function timesOf(desk: PlanDesk, before: readonly PeriodBook[], terms: PlanTerms
   return periodFrom(last?.endsAt ?? desk.nowSec, terms, last && { ...last, months });
 }
 
-function open(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): void {
+function open(
+  desk: PlanDesk,
+  order: OrderBook,
+  { sale, bought, span }: Sold & { readonly span: Span | undefined },
+): PeriodBook {
   const { terms } = sale;
   const all = periodsOf(desk, order.userId);
   const mine = all.filter(({ planId }) => planId === sale.plan_id);
   const followed = all.filter(({ id, planId }) => id === sale.follows && planId !== sale.plan_id);
-  desk.changes.newPeriods.push({
+  if (sale.begins_now) endRunning(desk, order, mine);
+  const period: PeriodBook = {
     ...timesOf(desk, [...mine, ...followed], terms, span),
     id: 0,
     userId: order.userId,
@@ -78,11 +98,25 @@ function open(desk: PlanDesk, order: OrderBook, sale: PlanSale, span?: Span): vo
     spent: 0n,
     held: 0n,
     windows: [],
-  });
+    bought,
+  };
+  desk.changes.newPeriods.push(period);
+  return period;
+}
+
+/** Ends the period of the plan that runs, for a new one that begins at once; not where another was bought meanwhile and waits for its end. */
+function endRunning(desk: PlanDesk, { orderNo }: OrderBook, periods: readonly PeriodBook[]): void {
+  const live = periods.filter(({ endedAt, endsAt }) => endedAt === 0 && endsAt > desk.nowSec);
+  if (live.some(({ startsAt }) => startsAt > desk.nowSec)) return;
+  for (const period of live) {
+    period.endedAt = desk.nowSec;
+    period.endedBy = orderNo;
+    desk.changes.periods.add(period);
+  }
 }
 
 /** What was used stays used, also in windows that the new plan has too; the end stays where it is (requirements Y50). */
-function upgrade(desk: PlanDesk, period: PeriodBook, sale: PlanSale): void {
+function upgrade(desk: PlanDesk, period: PeriodBook, { sale, bought }: Sold): PeriodBook {
   const others = periodsOf(desk, period.userId).filter(
     (other) => other !== period && other.planId === sale.plan_id,
   );
@@ -91,7 +125,9 @@ function upgrade(desk: PlanDesk, period: PeriodBook, sale: PlanSale): void {
   period.versionId = sale.version_id;
   period.terms = sale.terms;
   period.quota += BigInt(sale.quota);
+  period.bought = together(period.bought, bought);
   desk.changes.periods.add(period);
+  return period;
 }
 
 /** How much of the money paid for a plan can go back: by what is left of its days and of its quota, whichever is less (requirements Y65). */

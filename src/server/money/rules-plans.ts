@@ -2,6 +2,7 @@
 // rules.ts. Periods belong to one user: who works on that user's row is alone with them.
 import type { PlanWindowKind } from "#contract/plan-terms.ts";
 import { MAX_AMOUNT, min } from "./amount.ts";
+import { type Bought, NOTHING_BOUGHT, takeOut, together } from "./bought.ts";
 import type { PlanRefusal, ReserveOrder } from "./operations.ts";
 import type { PeriodBook, PlanPart, PlanWindowBook } from "./plan-rows.ts";
 import { type Share, splitCharge, takeInOrder } from "./plan-split.ts";
@@ -103,10 +104,10 @@ function hold(desk: Desk, part: PlanPart, more: bigint): void {
   part.amount += more;
 }
 
-/** Counts in the period and the windows of a part; a part that has none yet gets those of this moment. */
-function take(desk: Desk, part: PlanPart, { held, spent }: { held: bigint; spent: bigint }): void {
+/** Counts in the period and the windows of a part; a part that has none yet gets those of this moment. Returns what the spent quota was bought for. */
+function take(desk: Desk, part: PlanPart, { held, spent }: { held: bigint; spent: bigint }): Bought {
   const period = desk.periods.get(part.periodId);
-  if (!period || (held === 0n && spent === 0n)) return;
+  if (!period || (held === 0n && spent === 0n)) return NOTHING_BOUGHT;
   if (part.amount === 0n) part.windows = openWindows(period, desk.nowSec);
   period.held += held;
   period.spent += spent;
@@ -119,6 +120,7 @@ function take(desk: Desk, part: PlanPart, { held, spent }: { held: bigint; spent
     (window, at, all) => window.held > 0n || all.findLastIndex((other) => other.kind === window.kind) === at,
   );
   desk.changes.periods.add(period);
+  return takeOut(period, spent);
 }
 
 function isNamed({ windows }: PlanPart, { kind, start }: PlanWindowBook): boolean {
@@ -178,6 +180,8 @@ export interface PlanBooking {
   readonly wallet: bigint;
   readonly walletHeld: bigint;
   readonly parts: readonly PlanPart[];
+  /** What the quota of the plans was bought for. */
+  readonly bought: Bought;
 }
 
 /** Books a charge in the plans of a call; what was set aside beyond it is free again. */
@@ -188,8 +192,9 @@ export function bookParts(desk: Desk, user: UserBook, reservation: Reservation, 
     walletHeld: held,
     walletFree: mayOverflow(desk, reservation.parts) && user.quota > 0n ? user.quota : 0n,
   });
+  let bought = NOTHING_BOUGHT;
   const parts = shares.map(({ source: { part }, amount }) => {
-    take(desk, part, { held: -part.amount, spent: amount });
+    bought = together(bought, take(desk, part, { held: -part.amount, spent: amount }));
     return { ...part, amount };
   });
   return {
@@ -197,6 +202,7 @@ export function bookParts(desk: Desk, user: UserBook, reservation: Reservation, 
     wallet,
     walletHeld: held,
     parts: parts.filter(({ amount }) => amount > 0n),
+    bought,
   };
 }
 

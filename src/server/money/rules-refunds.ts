@@ -1,12 +1,15 @@
 // Money that goes back to a payer: by us, at the provider, or by a dispute. Pure, part of rules.ts. What is taken back follows one formula
 // over all that went back so far, so that parts add up whatever their sizes (requirements Y34–Y37).
 import { moneyText } from "#contract/money.ts";
+import { type Bought, NOTHING_BOUGHT, nanoOfMicro } from "./bought.ts";
 import type { OrderChange, OrderVerdict } from "./order-operations.ts";
 import type { OrderBook, RefundBook } from "./order-rows.ts";
 import type { UserBook } from "./rows.ts";
 import type { Desk } from "./rules-booking.ts";
+import { commissionBook, earn, takeCommission } from "./rules-commission.ts";
+import { credit, entry, noteBought } from "./rules-entries.ts";
 import { amountText, note } from "./rules-notes.ts";
-import { commissionBook, credit, earn, entry, payDebt, takeCommission } from "./rules-partner.ts";
+import { payDebt } from "./rules-partner.ts";
 import { endPeriod, refundableOf, resumePeriod } from "./rules-plan-orders.ts";
 import { LogType } from "./states.ts";
 
@@ -36,8 +39,32 @@ function partsOf(order: OrderBook, amountMinor: number): Parts {
   };
 }
 
+/** The quota of an order that a wallet gets back, what was given with it included; below 0 = that goes. */
+function ofOrder(quota: bigint, gift: bigint): Bought {
+  return { ...NOTHING_BOUGHT, quota, given: gift };
+}
+
+/**
+ * Money that went back is none that the wallet's quota was bought for; nor that quota any more which was used before. By what went back in
+ * all, so that parts add up. A plan's period ends with it.
+ */
+function moveMoney(desk: Desk, order: OrderBook, user: UserBook | undefined, before: number): void {
+  if (!user || order.creditedQuota === 0n) return;
+  const now = order.refundedMinor + order.disputedMinor;
+  const paid = BigInt(order.paidMinor);
+  const share = (sum: bigint) => (sum * BigInt(before)) / paid - (sum * BigInt(now)) / paid;
+  noteBought(desk, user, { ...NOTHING_BOUGHT, income: share(order.income), fees: share(order.fees) });
+}
+
+/** The same of commission that an inviter gave back, or got again. */
+function moveCommission(desk: Desk, order: OrderBook, micro: bigint): void {
+  const user = desk.users.get(order.userId);
+  if (user && order.creditedQuota > 0n)
+    noteBought(desk, user, { ...NOTHING_BOUGHT, commission: nanoOfMicro(micro) });
+}
+
 /** Money that has not gone back yet. */
-function restOf(order: OrderBook): number {
+export function restOf(order: OrderBook): number {
   return order.paidMinor - order.refundedMinor - order.disputedMinor;
 }
 
@@ -80,7 +107,9 @@ export function holdRefund(desk: Desk, order: OrderBook, hold: Hold): OrderVerdi
   const parts = partsOf(order, amountMinor);
   const sum = parts.quota + parts.gift;
   if (sum > 0n && (!user || user.quota < sum)) return said("short");
+  const before = order.refundedMinor + order.disputedMinor;
   order.refundedMinor += amountMinor;
+  moveMoney(desk, order, user, before);
   open(desk, order, { refundNo, source: "admin", providerId: "", amountMinor, parts, actorId, reason });
   if (user && sum > 0n)
     credit(desk, user, {
@@ -88,6 +117,7 @@ export function holdRefund(desk: Desk, order: OrderBook, hold: Hold): OrderVerdi
       operationId: `refund/${refundNo}/hold`,
       actorId,
       amount: -sum,
+      bought: ofOrder(-sum, -parts.gift),
       detail: reason,
     });
   return said("done", amountMinor);
@@ -137,20 +167,17 @@ export function finishRefund(
   desk.changes.refunds.add(refund);
   const user = desk.users.get(order.userId);
   if (finish.isDone) endRefund(desk, order, { refund, user, change: finish.change });
-  else undoRefund(desk, order, { refund, user });
+  else undoRefund(desk, order, { refund, user, change: finish.change });
   return said("done", refund.amountMinor);
 }
 
 interface Ending {
   readonly refund: RefundBook;
   readonly user: UserBook | undefined;
+  readonly change: OrderChange;
 }
 
-function endRefund(
-  desk: Desk,
-  order: OrderBook,
-  { refund, user, change }: Ending & { change: OrderChange },
-): void {
+function endRefund(desk: Desk, order: OrderBook, { refund, user, change }: Ending): void {
   refund.state = "done";
   desk.changes.orders.add(order);
   const key = `refund/${refund.refundNo}`;
@@ -164,23 +191,28 @@ function endRefund(
     detail: refund.reason,
   });
   const money = moneyText(refund.amountMinor, order.currency);
-  const content = `订单 ${order.orderNo} 退款 ${money}，收回 ${amountText(refund.quota + refund.gift, change.display)}`;
+  const taken = refund.quota + refund.gift;
+  // A plan's payment, and one that was never credited, brought the wallet nothing.
+  const content =
+    taken === 0n
+      ? `订单 ${order.orderNo} 退款 ${money}`
+      : `订单 ${order.orderNo} 退款 ${money}，收回 ${amountText(taken, change.display)}`;
   note(desk, user, { type: LogType.system, content, quota: 0n });
 }
 
-function undoRefund(desk: Desk, order: OrderBook, { refund, user }: Ending): void {
+function undoRefund(desk: Desk, order: OrderBook, { refund, user, change }: Ending): void {
   refund.state = "failed";
   uncount(desk, order, refund);
+  const before = order.refundedMinor + order.disputedMinor;
   order.refundedMinor -= refund.amountMinor;
+  moveMoney(desk, order, user, before);
   resumePeriod(desk, order);
   const sum = refund.quota + refund.gift;
-  if (user && sum > 0n)
-    credit(desk, user, {
-      kind: "refund",
-      operationId: `refund/${refund.refundNo}/back`,
-      actorId: refund.actorId,
-      amount: sum,
-    });
+  if (!user || sum === 0n) return;
+  const operationId = `refund/${refund.refundNo}/back`;
+  const bought = ofOrder(sum, refund.gift);
+  credit(desk, user, { kind: "refund", operationId, actorId: refund.actorId, amount: sum, bought });
+  payDebt(desk, user, { operationId, display: change.display });
 }
 
 function uncount(desk: Desk, order: OrderBook, refund: RefundBook): void {
@@ -202,6 +234,7 @@ function takeFromOthers(
       kind: "refund",
       operationId: `${key}/giver`,
       due: refund.gift,
+      gift: refund.gift,
       actorId: refund.actorId,
     });
   const inviter = desk.users.get(order.inviterId);
@@ -209,7 +242,7 @@ function takeFromOthers(
     // No inviter is left to take it from.
     order.takenMicro -= refund.micro;
     refund.micro = 0n;
-  } else if (refund.micro > 0n)
+  } else if (refund.micro > 0n) {
     takeCommission(desk, inviter, {
       kind: "commission-adjust",
       operationId: `${key}/inviter`,
@@ -217,17 +250,25 @@ function takeFromOthers(
       yuanMicro: refund.micro,
       detail: `order ${order.orderNo}`,
     });
+    moveCommission(desk, order, -refund.micro);
+  }
+}
+
+interface Due {
+  readonly kind: string;
+  readonly operationId: string;
+  readonly due: bigint;
+  /** Of it what was given. */
+  readonly gift: bigint;
+  readonly actorId: number;
 }
 
 /** Takes what the wallet has; the rest becomes debt, which later credits pay (requirements Y36). */
-function takeQuota(
-  desk: Desk,
-  user: UserBook,
-  { kind, operationId, due, actorId }: { kind: string; operationId: string; due: bigint; actorId: number },
-): void {
+function takeQuota(desk: Desk, user: UserBook, { due, gift, ...parts }: Due): void {
   const has = user.quota > 0n ? user.quota : 0n;
   const amount = has < due ? has : due;
-  credit(desk, user, { kind, operationId, actorId, amount: -amount, shortfall: due - amount });
+  const bought = ofOrder(-amount, -gift);
+  credit(desk, user, { ...parts, amount: -amount, bought, shortfall: due - amount });
   if (amount === due) return;
   const book = commissionBook(desk, user);
   book.debt += due - amount;
@@ -239,20 +280,37 @@ interface Claw {
   readonly refundNo: string;
   readonly source: "elsewhere" | "dispute";
   readonly providerId: string;
+  readonly tradeNo: string;
   readonly amountMinor: number;
+  readonly isTotal?: true;
 }
 
-/** Money that went back without us, once (requirements Y37). More than is left counts as what is left. */
-export function claw(desk: Desk, order: OrderBook, clawed: Claw): OrderVerdict {
-  const { change, refundNo, source, providerId } = clawed;
+/** How much of what went back counts, or why none of it does. More than is left counts as what is left. */
+function toClaw(desk: Desk, order: OrderBook, clawed: Claw): OrderVerdict {
+  const { refundNo, tradeNo } = clawed;
   const known = desk.refunds.get(refundNo);
   if (known) return said("duplicate", known.amountMinor);
   if (order.status !== "credited" && order.status !== "paid") return said("wrong_state");
-  const amountMinor = Math.min(clawed.amountMinor, restOf(order));
-  if (amountMinor <= 0) return said("too_much");
+  if (tradeNo !== "" && tradeNo !== order.tradeNo) return said("other_trade");
+  // Of totals that are told at the same time each counts what the one before it left.
+  const told = clawed.isTotal ? clawed.amountMinor - order.refundedMinor : clawed.amountMinor;
+  if (clawed.isTotal && told <= 0) return said("duplicate");
+  const amountMinor = Math.min(told, restOf(order));
+  return amountMinor > 0 ? said("done", amountMinor) : said("too_much");
+}
+
+/** Money that went back without us, once (requirements Y37). */
+export function claw(desk: Desk, order: OrderBook, clawed: Claw): OrderVerdict {
+  const verdict = toClaw(desk, order, clawed);
+  if (verdict.outcome !== "done") return verdict;
+  const { amountMinor } = verdict;
+  const { change, refundNo, source, providerId } = clawed;
   const parts = partsOf(order, amountMinor);
+  const before = order.refundedMinor + order.disputedMinor;
   if (source === "dispute") order.disputedMinor += amountMinor;
   else order.refundedMinor += amountMinor;
+  const user = desk.users.get(order.userId);
+  moveMoney(desk, order, user, before);
   const refund = open(desk, order, {
     refundNo,
     source,
@@ -262,22 +320,27 @@ export function claw(desk: Desk, order: OrderBook, clawed: Claw): OrderVerdict {
     actorId: 0,
     reason: "",
   });
-  const user = desk.users.get(order.userId);
   const key = source === "dispute" ? refundNo : `refund/${refundNo}`;
   const due = parts.quota + parts.gift;
-  if (user && due > 0n) {
+  if (user) {
+    // Also where there is no quota to take: statements find by the entry what went back of a plan's payment.
     takeQuota(desk, user, {
       kind: source === "dispute" ? "dispute" : "refund",
       operationId: `${key}/open`,
       due,
+      gift: parts.gift,
       actorId: 0,
     });
     const what = source === "dispute" ? "被拒付" : "已退款";
-    const content = `订单 ${order.orderNo} ${what} ${moneyText(amountMinor, order.currency)}，收回 ${amountText(due, change.display)}`;
+    const money = moneyText(amountMinor, order.currency);
+    const content =
+      due === 0n
+        ? `订单 ${order.orderNo} ${what} ${money}`
+        : `订单 ${order.orderNo} ${what} ${money}，收回 ${amountText(due, change.display)}`;
     note(desk, user, { type: LogType.system, content, quota: 0n });
   }
   takeFromOthers(desk, order, { refund, key });
-  return said("done", amountMinor);
+  return verdict;
 }
 
 /** A dispute that was won: quota, gift and commission come back, and quota pays debt first. */
@@ -292,22 +355,31 @@ export function restore(
   refund.state = "won";
   refund.updatedAt = desk.nowSec;
   desk.changes.refunds.add(refund);
+  const before = order.refundedMinor + order.disputedMinor;
   order.disputedMinor -= refund.amountMinor;
+  moveMoney(desk, order, desk.users.get(order.userId), before);
+  // The payment was dealt with when its money was gone.
+  if (order.status === "paid" && order.review === "") order.review = "dispute_won";
   uncount(desk, order, refund);
   resumePeriod(desk, order);
   const { display } = change;
   const giveBack = (user: UserBook | undefined, amount: bigint, operationId: string) => {
-    if (!user || amount === 0n) return;
-    credit(desk, user, { kind: "dispute", operationId, actorId: 0, amount });
+    if (!user) return;
+    const bought = ofOrder(amount, refund.gift);
+    credit(desk, user, { kind: "dispute", operationId, actorId: 0, amount, bought });
     payDebt(desk, user, { operationId, display });
-    const content = `订单 ${order.orderNo} 的拒付已撤销，恢复 ${amountText(amount, display)}`;
+    const content =
+      amount === 0n
+        ? `订单 ${order.orderNo} 的拒付已撤销`
+        : `订单 ${order.orderNo} 的拒付已撤销，恢复 ${amountText(amount, display)}`;
     note(desk, user, { type: LogType.system, content, quota: 0n });
   };
   giveBack(desk.users.get(order.userId), refund.quota + refund.gift, `${refundNo}/won`);
-  giveBack(desk.users.get(order.giverId), refund.gift, `${refundNo}/won/giver`);
+  if (refund.gift > 0n) giveBack(desk.users.get(order.giverId), refund.gift, `${refundNo}/won/giver`);
   const inviter = desk.users.get(order.inviterId);
   if (!inviter || refund.micro === 0n) return said("done", refund.amountMinor);
   const operationId = `${refundNo}/won/inviter`;
   earn(desk, inviter, { kind: "commission-adjust", operationId, actorId: 0, yuanMicro: refund.micro });
+  moveCommission(desk, order, refund.micro);
   return said("done", refund.amountMinor);
 }

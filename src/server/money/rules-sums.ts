@@ -1,4 +1,5 @@
 // What calls come to by hours: along all dimensions of the statistics at once, and from that along each. Pure, part of rules.ts.
+import type { Bought } from "./bought.ts";
 import type { HourSums, RollupPart, SumPart } from "./rows.ts";
 
 const HOUR_SEC = 3600;
@@ -29,6 +30,8 @@ export interface BookedCall {
   readonly saved: number;
   /** "" = not known. */
   readonly group: string;
+  /** What its quota was bought for, as far as that is known; absent = not at all. */
+  readonly earned?: Bought | undefined;
 }
 
 /** Adds a call to the sums of its hour. */
@@ -51,6 +54,17 @@ function addOnce(sums: HourSums, call: BookedCall): void {
   if (call.cost < 0) return;
   sums.cost += call.cost;
   sums.costedQuota += call.charged;
+  const { earned } = call;
+  if (earned === undefined) return;
+  sums.pricedQuota += earned.quota;
+  sums.givenCost += costOfGiven(call.cost, call.charged, earned.given);
+  sums.income += Number(earned.income);
+  sums.fees += Number(earned.fees);
+  sums.commission += Number(earned.commission);
+}
+
+function costOfGiven(cost: number, charged: bigint, given: bigint): number {
+  return given === 0n ? 0 : Math.round((cost * Number(given)) / Number(charged));
 }
 
 /** Adds a call to the sums of its key within a part. */
@@ -159,9 +173,15 @@ function addPart(sum: HourSums, part: HourSums): void {
   sum.costedQuota += part.costedQuota;
   sum.cachedTokens += part.cachedTokens;
   sum.saved += part.saved;
+  sum.pricedQuota += part.pricedQuota;
+  sum.givenCost += part.givenCost;
+  sum.income += part.income;
+  sum.fees += part.fees;
+  sum.commission += part.commission;
 }
 
 function noSums(hour: number): HourSums {
   const calls = { quota: 0n, promptTokens: 0, completionTokens: 0, requests: 0 };
-  return { hour, ...calls, cost: 0, costedQuota: 0n, cachedTokens: 0, saved: 0 };
+  const earned = { pricedQuota: 0n, givenCost: 0, income: 0, fees: 0, commission: 0 };
+  return { hour, ...calls, cost: 0, costedQuota: 0n, cachedTokens: 0, saved: 0, ...earned };
 }

@@ -2,10 +2,12 @@
 // the other, by two entries of one transaction.
 
 import { MAX_AMOUNT } from "./amount.ts";
+import { negated, partOf } from "./bought.ts";
 import type { Transfer, Transferred } from "./partner-operations.ts";
 import type { Desk } from "./rules-booking.ts";
+import { credit } from "./rules-entries.ts";
 import { amountText, note } from "./rules-notes.ts";
-import { credit, payDebt } from "./rules-partner.ts";
+import { payDebt } from "./rules-partner.ts";
 import { LogType, UserStatus } from "./states.ts";
 
 /** Moves quota once; a repetition gets the answer of the first time. */
@@ -21,8 +23,9 @@ export function transfer(desk: Desk, order: Transfer): Transferred {
   if (to.quota + amount > MAX_AMOUNT) return { outcome: "too_large" };
   const { operationId, actorId, display } = order;
   const by = { kind: "transfer", actorId };
-  credit(desk, from, { ...by, operationId, amount: -amount, detail: order.sent });
-  credit(desk, to, { ...by, operationId: `${operationId}/to`, amount, detail: order.received });
+  const bought = partOf(from.bought, amount);
+  credit(desk, from, { ...by, operationId, amount: -amount, bought: negated(bought), detail: order.sent });
+  credit(desk, to, { ...by, operationId: `${operationId}/to`, amount, bought, detail: order.received });
   const tell = { type: LogType.system, quota: 0n };
   note(desk, from, { ...tell, content: `${order.sent} ${amountText(amount, display)}` });
   note(desk, to, { ...tell, content: `${order.received} ${amountText(amount, display)}` });

@@ -1,5 +1,6 @@
 // What operations through the ledger cannot reach: several steps of one call in one group, and rows that are missing.
 import { expect, test } from "vitest";
+import { NOTHING_BOUGHT } from "./bought.ts";
 import type { Operation } from "./operations.ts";
 import { type Books, noLimits, type Reservation } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
@@ -10,7 +11,15 @@ const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
 
 function books(change: Partial<Books> = {}): Books {
   return {
-    users: new Map([[1, { id: 1, username: "u", status: 1, quota: 100n, usedQuota: 0n, requestCount: 0 }]]),
+    users: new Map([
+      [
+        1,
+        {
+          ...{ id: 1, username: "u", status: 1, quota: 100n, usedQuota: 0n, requestCount: 0 },
+          bought: NOTHING_BOUGHT,
+        },
+      ],
+    ]),
     tokens: new Map([
       [
         2,

@@ -1,8 +1,14 @@
 // The rules of the ledger. Pure: the rows it is given, the operations in their order, and the time → what each operation came
 // to and what changed. Both databases load and store; only this file decides.
 
-import type { Adjusted, Adjustment, LimitRefusal, Operation, Outcome, ReserveVerdict } from "./operations.ts";
-import type { LogNote } from "./partner-operations.ts";
+import type {
+  Extended,
+  LimitRefusal,
+  Operation,
+  Outcome,
+  PartnerOperation,
+  ReserveVerdict,
+} from "./operations.ts";
 import {
   type Books,
   type Changes,
@@ -11,11 +17,20 @@ import {
   type TokenBook,
   type UserBook,
 } from "./rows.ts";
-import { balanceFault, book, close, type Desk, exhaustToken, reviveToken } from "./rules-booking.ts";
-import { extendHolds, holdAll, judgeLimits, releaseHolds, swapHolds } from "./rules-limits.ts";
-import { amountText, noteChange } from "./rules-notes.ts";
+import { adjust } from "./rules-adjust.ts";
+import { book, close, type Desk, reviveToken } from "./rules-booking.ts";
+import { changeCommission } from "./rules-commission.ts";
+import {
+  extendHolds,
+  holdAll,
+  judgeLimits,
+  releaseHolds,
+  restsOf,
+  swapHolds,
+  tightestOf,
+} from "./rules-limits.ts";
 import { changeOrder } from "./rules-orders.ts";
-import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
+import { grantSignup, redeem } from "./rules-partner.ts";
 import { extendParts, fund, furtherShares, holdParts, releaseParts, walletHeld } from "./rules-plans.ts";
 import { transfer } from "./rules-transfer.ts";
 import { KEPT, TokenStatus, UserStatus } from "./states.ts";
@@ -40,7 +55,7 @@ function apply(desk: Desk, operation: Operation): Outcome {
     case "reserve":
       return reserve(desk, operation);
     case "extend":
-      return { kind: "extend", granted: extend(desk, operation) };
+      return { kind: "extend", ...extend(desk, operation) };
     case "hold":
       return { kind: "hold", refusal: hold(desk, operation) };
     case "checkpoint":
@@ -70,7 +85,11 @@ function apply(desk: Desk, operation: Operation): Outcome {
   }
 }
 
-/** What happens to a call, as opposed to a change by hand, by a code or by a payment. */
+/** A change by hand, by a code or by a payment, as opposed to what happens to a call. */
+export function isPartnerOperation(operation: Operation): operation is PartnerOperation {
+  return !isOfCall(operation);
+}
+
 export function isOfCall({ kind }: Pick<Operation, "kind">): boolean {
   return !["adjust", "redeem", "commission", "signup", "order", "transfer"].includes(kind);
 }
@@ -92,7 +111,8 @@ function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   const token = desk.tokens.get(order.tokenId);
   const verdict = judge(desk, order, user, token);
   if (verdict === "reserved" && user) setAside(desk, order, user, token);
-  return { kind: "reserve", verdict };
+  if (order.limits === undefined) return { kind: "reserve", verdict };
+  return { kind: "reserve", verdict, rests: tightestOf(restsOf(desk, order.limits, order.zone)) };
 }
 
 function judge(
@@ -159,17 +179,19 @@ function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: Token
 }
 
 /** Sets more aside, all or nothing. A token or user stopped meanwhile may finish what it began (requirements M24). */
-function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
+function extend(desk: Desk, { requestId, target, zone }: Of<"extend">): Extended {
   const reservation = desk.reservations.get(requestId);
-  if (!reservation) return false;
+  if (!reservation) return { granted: false };
   const more = target - reservation.amount;
-  if (more <= 0n) return true;
+  if (more <= 0n) return { granted: true };
   const user = desk.users.get(reservation.userId);
   const token = reservedToken(desk, reservation);
   const isPlanned = reservation.parts.length > 0;
   const further = isPlanned ? furtherShares(desk, reservation, more) : { shares: [], wallet: more };
-  if (!further || !user || user.quota < further.wallet || (token && token.remainQuota < more)) return false;
-  if (reservation.holds.length > 0 && !extendHolds(desk, reservation, more)) return false;
+  if (!further || !user || user.quota < further.wallet || (token && token.remainQuota < more))
+    return { granted: false };
+  const refusal = reservation.holds.length > 0 ? extendHolds(desk, reservation, { more, zone }) : undefined;
+  if (refusal !== undefined) return { granted: false, refusal };
   if (isPlanned) extendParts(desk, reservation, further.shares);
   user.quota -= further.wallet;
   desk.changes.users.add(user);
@@ -179,7 +201,7 @@ function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
   }
   reservation.amount = target;
   desk.changes.updated.add(reservation);
-  return true;
+  return { granted: true };
 }
 
 /** Counts an open call in the windows of its channel. One that is closed is counted nowhere any more. */
@@ -219,6 +241,7 @@ function settle(desk: Desk, settlement: Of<"settle">): Outcome {
     tokenId,
     channelId: settlement.channelId,
     keyId: settlement.keyId ?? 0,
+    memberId: settlement.memberId,
     charge: settlement.charge,
     usage: settlement.usage,
     cost: settlement.cost,
@@ -277,55 +300,4 @@ function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
     },
   });
   return true;
-}
-
-/** Changes a balance by hand, with an entry that names the actor and the reason (requirements M22). */
-function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjusted {
-  if (desk.booked.has(operationId)) return { outcome: "repeated" };
-  const user = desk.users.get(adjustment.userId);
-  const tokenId = adjustment.kind === "token-adjust" ? (adjustment.tokenId ?? 0) : 0;
-  const token = desk.tokens.get(tokenId);
-  if (!user || (adjustment.kind === "token-adjust" && token?.payerId !== user.id))
-    return { outcome: "not_found" };
-  const before = token ? token.remainQuota : user.quota;
-  const after = "target" in adjustment.quota ? adjustment.quota.target : before + adjustment.quota.delta;
-  const fault = balanceFault(before, after);
-  if (fault) return { outcome: fault };
-  if (token) {
-    token.remainQuota = after;
-    reviveToken(token);
-    exhaustToken(token);
-    desk.changes.tokens.add(token);
-  } else {
-    user.quota = after;
-    desk.changes.users.add(user);
-  }
-  const entry = {
-    createdAt: desk.nowSec,
-    kind: adjustment.kind,
-    userId: user.id,
-    tokenId,
-    channelId: 0,
-    amount: token ? 0n : after - before,
-    tokenAmount: token ? after - before : 0n,
-    requestId: operationId,
-    shortfall: 0n,
-    actorId: adjustment.actorId,
-    detail: adjustment.reason,
-  };
-  desk.changes.ledger.push(entry);
-  desk.booked.set(operationId, entry);
-  tell(desk, user, { log: adjustment.log, before, after });
-  return { outcome: "done", before, after };
-}
-
-/** Lets the user know of an adjustment, when the order says so. */
-function tell(
-  desk: Desk,
-  user: UserBook,
-  { log, before, after }: { log: LogNote | undefined; before: bigint; after: bigint },
-): void {
-  if (!log) return;
-  const text = (amount: bigint) => amountText(amount, log.display);
-  noteChange(desk, user, { log, before, after, text, quota: after - before });
 }

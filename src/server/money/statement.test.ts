@@ -10,6 +10,7 @@ import { rounds } from "#test/worlds/soak.ts";
 import { engines, seedAccount } from "#test/worlds/stores.ts";
 import { closeMonths, findOpenMonth, readOpenMonth, type StatementBody } from "./statement.ts";
 
+const STYLE = { display: { quotaPerUnit: 500_000, inCurrency: true }, issuer: "Tollgate" };
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** Lengths that end near the turns of months, and some that pass over whole months. */
@@ -25,7 +26,7 @@ describe.each(engines)("statements on %s", (engine) => {
   const toSecond = (second: number) => world.clock.advance((second - world.clock.seconds()) * 1_000);
   const nextMonth = () => monthStart(monthAfter(monthOf(world.clock.seconds())));
   const close = (userId: number, maxEntries = NO_LIMIT) =>
-    closeMonths(world.db, { userId, nowSec: world.clock.seconds(), maxEntries });
+    closeMonths(world.db, { userId, nowSec: world.clock.seconds(), maxEntries, style: STYLE });
   const open = (userId: number, maxEntries = NO_LIMIT) =>
     readOpenMonth(world.db, { userId, nowSec: world.clock.seconds(), maxEntries });
   const statementsOf = async (userId: number) =>

@@ -1,7 +1,10 @@
 // Closes months: what an account had, what its entries came to, what it has (requirements Y59). A month's entries are those after the month
 // before, up to the last one before its end: each entry stands in one statement, whatever clocks say. Reads the ledger, never writes it.
 import { lastClosedMonth, monthAfter, monthOf, monthStart } from "#contract/month.ts";
+import type { QuotaDisplay } from "#contract/quota.ts";
+import type { Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
+import { findInvoiceProfile } from "#server/store/invoices.ts";
 import {
   type EntrySum,
   findEntryAfter,
@@ -9,21 +12,45 @@ import {
   findNewestStatement,
   findPieceEnd,
   findTrailHead,
+  INDEBTING,
   insertStatement,
   type MoneySum,
+  nameAccount,
+  nameInstances,
+  nameTokens,
+  sumDebt,
   sumEntries,
   sumMoney,
   sumTokensByModel,
 } from "#server/store/statements.ts";
+import { quotaDisplay } from "./signup.ts";
 
 /** Entries that one statement of the database adds up. */
 const PIECE = 20_000;
 
-/** What is kept of a month beside its totals; names are looked up when it is read. */
+/** How amounts are shown, and who issues the statement. */
+export interface StatementStyle {
+  readonly display: QuotaDisplay;
+  /** The name of the installation. */
+  readonly issuer: string;
+}
+
+/** By the options of this moment. */
+export function styleNow(options: Pick<Options, "get">): StatementStyle {
+  return { display: quotaDisplay(options), issuer: options.get("SystemName") };
+}
+
+/**
+ * What is kept of a month beside its totals. Names, and how it is shown, are kept when it is closed; they are absent in months that run, and
+ * in those that older versions closed: there they are what they are when it is read.
+ */
 export interface StatementBody {
+  readonly style?: StatementStyle;
   readonly sums: readonly { readonly kind: string; readonly entries: number; readonly quota: number }[];
   readonly usage: readonly {
     readonly token_id: number;
+    readonly token_name?: string;
+    readonly tags?: string;
     readonly model_name: string;
     readonly calls: number;
     readonly quota: number;
@@ -33,9 +60,20 @@ export interface StatementBody {
   readonly tokens: readonly {
     readonly model_name: string;
     readonly prompt_tokens: number;
+    /** Absent in months that older versions closed. */
+    readonly cached_tokens?: number;
     readonly completion_tokens: number;
   }[];
-  readonly payments: readonly MoneySum[];
+  /** What was owed at the end; absent in months that older versions closed. */
+  readonly debt?: number;
+  readonly payments: readonly (MoneySum & { readonly name?: string })[];
+}
+
+type Named<Row, Names extends keyof Row> = Omit<Row, Names> & Readonly<Record<Names, string>>;
+
+export interface NamedBody extends Omit<StatementBody, "usage" | "payments"> {
+  readonly usage: readonly Named<StatementBody["usage"][number], "token_name" | "tags">[];
+  readonly payments: readonly Named<StatementBody["payments"][number], "name">[];
 }
 
 export interface MonthSums {
@@ -52,6 +90,7 @@ interface Begin {
   readonly month: string;
   readonly after: number;
   readonly opening: number;
+  readonly debt: number;
 }
 
 /** How many entries one call may add up before it leaves the rest to the next one. */
@@ -81,17 +120,23 @@ function keepProgress(db: Db, userId: number, progress: Progress): void {
 
 /**
  * Closes the months of an account that have ended and are not closed. Returns whether all are: it stops once `maxEntries` were read, and the
- * next call goes on from there.
+ * next call goes on from there; with 0 it closes none.
  */
 export async function closeMonths(
   db: Db,
-  account: { readonly userId: number; readonly nowSec: number; readonly maxEntries: number },
+  account: {
+    readonly userId: number;
+    readonly nowSec: number;
+    readonly maxEntries: number;
+    readonly style: StatementStyle;
+  },
 ): Promise<boolean> {
-  const { userId, nowSec } = account;
+  const { userId, nowSec, style } = account;
   const last = lastClosedMonth(nowSec);
   const allowance: Allowance = { left: account.maxEntries };
   let begin = await beginOf(db, userId);
   while (begin !== undefined && begin.month <= last) {
+    if (account.maxEntries === 0) return false;
     const month = await sumMonth(db, { userId, begin, allowance });
     if (month === undefined) return false;
     const { body, ...sums } = month;
@@ -99,13 +144,32 @@ export async function closeMonths(
     await insertStatement(db, {
       ...sums,
       user_id: userId,
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...(await nameBody(db, body)), style }),
       trail_hash,
       created_at: nowSec,
+      account_name: await nameAccount(db, userId),
+      buyer_sealed: await findInvoiceProfile(db, userId),
     });
-    begin = { month: monthAfter(begin.month), after: sums.to_row, opening: sums.closing };
+    const { debt = 0 } = body;
+    begin = { month: monthAfter(begin.month), after: sums.to_row, opening: sums.closing, debt };
   }
   return true;
+}
+
+/** With the names of this moment where it has none. */
+export async function nameBody(db: Db, body: StatementBody): Promise<NamedBody> {
+  const unnamed = body.usage.filter(({ token_name }) => token_name === undefined);
+  const tokens = await nameTokens(db, [...new Set(unnamed.map(({ token_id }) => token_id))]);
+  const isNamed = body.payments.every(({ name }) => name !== undefined);
+  const instances = isNamed ? new Map<number, string>() : await nameInstances(db);
+  return {
+    ...body,
+    usage: body.usage.map((row) => {
+      const { name: token_name = "", tags = "" } = tokens.get(row.token_id) ?? {};
+      return { token_name, tags, ...row };
+    }),
+    payments: body.payments.map((row) => ({ name: instances.get(row.instance_id) ?? "", ...row })),
+  };
 }
 
 /**
@@ -130,9 +194,14 @@ export async function findOpenMonth(db: Db, userId: number): Promise<string> {
 /** What comes after the last closed month, or with the first entry of all. */
 async function beginOf(db: Db, userId: number): Promise<Begin | undefined> {
   const newest = await findNewestStatement(db, userId);
-  if (newest) return { month: monthAfter(newest.month), after: newest.to_row, opening: newest.closing };
+  if (newest) {
+    // Written below.
+    const known = (JSON.parse(newest.body) as StatementBody).debt;
+    const debt = known ?? (await sumDebt(db, userId, newest.to_row));
+    return { month: monthAfter(newest.month), after: newest.to_row, opening: newest.closing, debt };
+  }
   const first = await findEntryAfter(db, userId, 0);
-  return first && { month: monthOf(first.created_at), after: 0, opening: 0 };
+  return first && { month: monthOf(first.created_at), after: 0, opening: 0, debt: 0 };
 }
 
 /** The id of the last entry before a moment. Entries of one account are numbered in the order of their time, so halves are tried. */
@@ -176,6 +245,7 @@ async function sumMonth(db: Db, work: MonthWork): Promise<MonthSums | undefined>
       usage: usageOf(rows),
       tokens: await tokensOf(db, rows, span),
       payments: await sumMoney(db, { userId, after: begin.after, upTo }),
+      debt: rows.reduce((sum, row) => sum + debtOf(row), begin.debt),
     },
   };
 }
@@ -227,6 +297,12 @@ function sumsOf(rows: readonly EntrySum[]): StatementBody["sums"] {
     });
   }
   return [...sums.values()].filter(({ quota }) => quota !== 0).sort(byText(({ kind }) => kind));
+}
+
+/** What entries add to what is owed, or pay of it. */
+function debtOf({ kind, amount, shortfall }: EntrySum): number {
+  if (kind === "debt") return amount;
+  return INDEBTING.includes(kind) ? shortfall : 0;
 }
 
 function usageOf(rows: readonly EntrySum[]): StatementBody["usage"] {

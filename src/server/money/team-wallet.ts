@@ -1,5 +1,6 @@
 // The end of a team's wallet: what is in it goes to the owner, also what comes back later (requirements O06). Asked by the call that closes a
 // team and by a job after it.
+import type { Coord } from "#server/coord/coord.ts";
 import type { Options } from "#server/options.ts";
 import { randomHex } from "#server/secrets.ts";
 import type { Ledger } from "./ledger.ts";
@@ -8,11 +9,12 @@ import { quotaDisplay } from "./signup.ts";
 interface Parts {
   readonly ledger: Pick<Ledger, "transfer">;
   readonly options: Pick<Options, "get">;
+  readonly coord: Pick<Coord, "publish">;
 }
 
 /** Sends all that a closed team's wallet has to its owner. Returns how much; what is set aside for running calls stays. */
 export async function settleTeam(
-  { ledger, options }: Parts,
+  { ledger, options, coord }: Parts,
   { id, walletId, ownerId }: { readonly id: number; readonly walletId: number; readonly ownerId: number },
 ): Promise<bigint> {
   const moved = await ledger.transfer({
@@ -26,5 +28,8 @@ export async function settleTeam(
     received: `团队 #${id} 解散，余额转回`,
     display: quotaDisplay(options),
   });
-  return moved.outcome === "done" ? moved.amount : 0n;
+  if (moved.outcome !== "done") return 0n;
+  // It may have ended a debt that calls wait for.
+  await coord.publish("users", String(ownerId));
+  return moved.amount;
 }

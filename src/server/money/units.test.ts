@@ -34,6 +34,7 @@ describe("charges by units", () => {
     ["whisper-1, 8.47 s", price("whisper-1", "15"), { unit: "second", seconds: 8.47 } as const, 424n],
     ["a video, 5 s", price("v", "50"), { unit: "video", seconds: 5 } as const, 250_000n],
     ["a video, 5.042 s", price("v", "0.5"), { unit: "video", seconds: 5.042 } as const, 2_521n],
+    ["sound by the second, 8.5 s", price("v", "0.5"), { unit: "sound", seconds: 8.5 } as const, 4_250n],
     ["no video", price("v", "50"), { unit: "video", seconds: 0 } as const, 0n],
     [
       "an hour at Groq",

@@ -1,5 +1,6 @@
 // Charges that count something else than LLM tokens: pictures, characters, seconds of sound. Exact, pure and total like price.ts.
 import { type ImageKind, imageFactors } from "#contract/image-prices.ts";
+import { TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 import { collect, formula, nearest, type Price, shown, whole } from "./price.ts";
 import { exactText, multiply, parseRational, type Rational } from "./rational.ts";
 
@@ -7,16 +8,19 @@ import { exactText, multiply, parseRational, type Rational } from "./rational.ts
 export type Counted =
   | ({ readonly unit: "image"; readonly images: number } & ImageKind)
   | { readonly unit: "character"; readonly characters: number }
+  /** Of sound, at a price of a minute. */
   | { readonly unit: "second"; readonly seconds: number }
+  /** Of sound, at a price of a second. */
+  | { readonly unit: "sound"; readonly seconds: number }
   /** Of video that is made. */
   | { readonly unit: "video"; readonly seconds: number };
 
 /** A picture of ratio 1 costs as much as so many LLM tokens (requirements W12.1). */
-const TOKENS_PER_IMAGE = 1000n;
+const TOKENS_PER_IMAGE = BigInt(TOKENS_OF_UNIT.image);
 /** LLM tokens in a minute of sound: whisper-1 at ratio 15 is 3,000 quota = $0.006 (requirements W12.3). */
-const TOKENS_PER_MINUTE = 200n;
-/** A second of video at ratio 1 costs as much as a picture: $0.002. */
-const TOKENS_PER_VIDEO_SECOND = 1000n;
+const TOKENS_PER_MINUTE = BigInt(TOKENS_OF_UNIT.minute);
+/** A second at ratio 1 costs as much as a picture: $0.002. */
+const TOKENS_PER_SECOND = BigInt(TOKENS_OF_UNIT.second);
 const MS_PER_MINUTE = 60_000n;
 /** Sound is rarely coded in less: 32 kbit/s. */
 const SOUND_BYTES_PER_SECOND = 4_000;
@@ -33,12 +37,12 @@ function countOf(counted: Counted, model: string): Count {
     const characters = whole(counted.characters);
     return { times: { n: characters, d: 1n }, text: String(characters), label: "按字符计费" };
   }
-  if (counted.unit === "video") {
+  if (counted.unit === "video" || counted.unit === "sound") {
     const ms = wholeMs(counted.seconds);
     return {
-      times: { n: ms * TOKENS_PER_VIDEO_SECOND, d: 1000n },
-      text: `${exactText({ n: ms, d: 1000n })} × ${TOKENS_PER_VIDEO_SECOND}`,
-      label: "按视频时长（秒）计费",
+      times: { n: ms * TOKENS_PER_SECOND, d: 1000n },
+      text: `${exactText({ n: ms, d: 1000n })} × ${TOKENS_PER_SECOND}`,
+      label: counted.unit === "video" ? "按视频时长（秒）计费" : "按时长（秒）计费",
     };
   }
   if (counted.unit === "second") {

@@ -1,6 +1,7 @@
 // When the window of a limit begins and ends: by the calendar of a time zone, from the first call on, or rolling. Pure; days begin when
 // the zone's clocks say so, which is not always 24 hours after the day before (requirements L08).
 import type { CalendarWindow, LimitWindow } from "#contract/limit-words.ts";
+import { DAY_SEC } from "#server/clock.ts";
 
 /** From `start` up to, not including, `end`. Seconds since 1970. */
 export interface Span {
@@ -9,7 +10,6 @@ export interface Span {
 }
 
 const HOUR_SEC = 3_600;
-const DAY_SEC = 24 * HOUR_SEC;
 /** A window that never ends. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 

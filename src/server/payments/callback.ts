@@ -2,12 +2,14 @@
 // Y06, Y07).
 
 import { findOrder } from "#server/store/orders.ts";
-import { findInstanceBySlug } from "#server/store/payment-instances.ts";
-import { bringOddity, bringPayment, bringReversal, type Origin } from "./evidence.ts";
+import { countRefused, findInstanceBySlug } from "#server/store/payment-instances.ts";
+import { bringOddity, type Origin } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
 import { askOrder, depsOf, type OrderTools } from "./orders.ts";
+import { bringPayment } from "./proofs.ts";
 import type { CallbackRequest, Instance, Notice, Reply } from "./provider.ts";
 import { lookAtSubscription } from "./renewal-looks.ts";
+import { bringReversal } from "./reversals.ts";
 
 /** The answer for a provider, after everything is stored; undefined = there is no such address. Throws: StoreError. */
 export async function takeCallback(
@@ -24,7 +26,11 @@ export async function takeCallback(
     instance: instance.id,
     verdict: notice.kind === "refused" ? notice.problem : notice.kind,
   });
-  if (notice.kind === "refused") return provider.refused;
+  if (notice.kind === "refused") {
+    // WeChat sends some that are wrong on purpose (requirements Y32).
+    if (notice.problem !== "probe") await countRefused(tools.db, instance.id, tools.clock.seconds());
+    return provider.refused;
+  }
   // It could not be found out what is so: the provider tells again.
   if (notice.kind === "again") return { status: 503, body: "" };
   const isClear = await bring(tools, instance, { notice, request });

@@ -1,17 +1,14 @@
 // A day compared with the provider's own list (requirements Y43): what only the provider has is credited or kept, what only we have is kept,
 // wherever pages break and days end.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { dayOf } from "#contract/month.ts";
-import { ROBOT, type Robots, startRobots } from "#test/emulators/robots.ts";
+import { DAY_SEC } from "#server/clock.ts";
+import { ROBOT } from "#test/emulators/robots.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
-import { type Desks, startDesks } from "#test/worlds/pay-desks.ts";
-import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
+import { PROVIDERS, useComparison } from "#test/worlds/comparison.ts";
 import { compareDue, dueDays, spanOfDay } from "./compare.ts";
 import { newOrderNo } from "./orders.ts";
 import { beijingSec } from "./wire/bill.ts";
-
-const DAY_SEC = 86_400;
-const PROVIDERS = ["epay-v1", "epay-v2", "stripe", "alipay", "wechat"] as const;
 
 test("days are due once each, after they have ended in Beijing, and no more than a week of them", () => {
   const at = (time: string) => Date.parse(time) / 1_000;
@@ -30,78 +27,7 @@ test("days are due once each, after they have ended in Beijing, and no more than
 });
 
 describe.each(databases)("the daily comparison on $name", (database) => {
-  const world = new PaymentWorld();
-  let all: Desks;
-  let robots: Robots;
-  const accounts = new Map<string, Account>();
-
-  beforeAll(async () => {
-    await world.start(database);
-    // The days of the tests are more than an administrator has time to add a factor.
-    await world.app.ctx.options.set("MfaRequiredFor", "none");
-    all = await startDesks(world.clock.now);
-    robots = await startRobots(world.clock.now);
-    for (const { provider, draft } of all.desks) accounts.set(provider, await world.account(draft));
-    await toNextDay(13);
-    await compareDue(world.app.ctx);
-  });
-  afterAll(async () => {
-    await all.close();
-    await robots.close();
-    await world.stop();
-  });
-  beforeEach(async () => {
-    for (const { desk } of all.desks) Object.assign(desk, { mode: "ok", hideFromList: "" });
-    for (const { faults } of [all.epay, all.other]) faults.beforePage = async () => undefined;
-    Object.assign(all.wechat.bills, { isBillForged: false, elsewhere: [] });
-    all.stripe.pageSize.most = 100;
-    // What a test before this one left is compared by none of the next.
-    await toNextDay(13);
-    await compareDue(world.app.ctx);
-  });
-
-  /** A time of the next day in Beijing; bills are made by half past ten. */
-  async function toNextDay(hour: number): Promise<void> {
-    const now = world.clock.seconds();
-    const { beforeSec } = spanOfDay(dayOf(now));
-    world.clock.advance((beforeSec + hour * 3_600 - now) * 1_000);
-  }
-  const open = async () => {
-    const rows = await world.app.ctx.db
-      .selectFrom("payment_events")
-      .selectAll()
-      .where("is_open", "=", 1)
-      .execute();
-    return rows.map(({ verdict, order_no }) => [order_no, verdict]);
-  };
-  function deskOf(provider: string) {
-    const desk = all.desks.find((one) => one.provider === provider);
-    const account = accounts.get(provider);
-    if (!desk || !account) throw new Error(`no ${provider}`);
-    return { ...desk, account };
-  }
-  /** An order whose payment the provider does not tell us of. */
-  async function untold(provider: string): Promise<{ no: string; user: { readonly id: number } }> {
-    const { account, method, desk } = deskOf(provider);
-    const { user, order } = await world.ordered(account, { method });
-    await world.app.ctx.db
-      .updateTable("orders")
-      .set({ next_check: 0 })
-      .where("order_no", "=", order.order_no)
-      .execute();
-    desk.pay(order.order_no);
-    return { no: order.order_no, user };
-  }
-  async function paid(provider: string) {
-    const { account, method, desk, notice } = deskOf(provider);
-    const { user, order } = await world.ordered(account, { method });
-    desk.pay(order.order_no);
-    await world.notify(account, notice(order.order_no));
-    expect(await world.gained(user)).toBe(25_000_000);
-    return { no: order.order_no, user };
-  }
-  const found = (brought: number, missing: number) =>
-    `5 days, ${brought} brought, ${missing} missing, 0 later, 0 unclear`;
+  const { world, desks, robots, toNextDay, open, deskOf, untold, paid, found } = useComparison(database);
 
   test("finds nothing where both agree, and compares a day once", async () => {
     for (const provider of PROVIDERS) await paid(provider);
@@ -136,6 +62,22 @@ describe.each(databases)("the daily comparison on $name", (database) => {
   );
 
   test.each(PROVIDERS)(
+    "%s: a payment that an administrator vouched for stands in no list, and is no difference",
+    async (provider) => {
+      const { account, method } = deskOf(provider);
+      const { user, order } = await world.ordered(account, { method });
+      const path = `/api/payment/manage/${order.order_no}/manual`;
+      const voucher = { trade_no: `bank-${order.order_no}`, amount: "30.00", reason: "银行流水" };
+      expect((await world.app.call(asRoot, "POST", path, voucher)).message).toBe("");
+      expect(await world.gained(user)).toBe(25_000_000);
+      const before = await open();
+      await toNextDay(13);
+      expect(await compareDue(world.app.ctx)).toBe(found(0, 0));
+      expect(await open()).toEqual(before);
+    },
+  );
+
+  test.each(PROVIDERS)(
     "%s: what only we have is kept for a person, once; one that the list forgot but the provider knows is not",
     async (provider) => {
       const [gone, hidden] = [await paid(provider), await paid(provider)];
@@ -158,7 +100,7 @@ describe.each(databases)("the daily comparison on $name", (database) => {
     async (provider) => {
       const { user } = await untold(provider);
       const { desk } = deskOf(provider);
-      const { faults } = provider === "epay-v1" ? all.epay : all.other;
+      const { faults } = provider === "epay-v1" ? desks().epay : desks().other;
       const fill = async (count: number) => {
         for (let index = 0; index < count; index++) {
           const orderNo = newOrderNo(world.clock.seconds());
@@ -181,7 +123,7 @@ describe.each(databases)("the daily comparison on $name", (database) => {
   test("stripe: pages of two sessions each are all read", async () => {
     const several = [];
     for (let index = 0; index < 5; index++) several.push(await untold("stripe"));
-    all.stripe.pageSize.most = 2;
+    desks().stripe.pageSize.most = 2;
     await toNextDay(13);
     expect(await compareDue(world.app.ctx)).toBe(found(5, 0));
     for (const buyer of several) expect(await world.gained(buyer.user)).toBe(25_000_000);
@@ -213,33 +155,33 @@ describe.each(databases)("the daily comparison on $name", (database) => {
     await toNextDay(3);
     expect(await compareDue(world.app.ctx)).toBe("3 days, 0 brought, 0 missing, 2 later, 0 unclear");
     world.clock.advance(10 * 3_600_000);
-    for (const { desk } of all.desks) desk.mode = "html";
+    for (const { desk } of desks().desks) desk.mode = "html";
     expect(await compareDue(world.app.ctx)).toBe("0 days, 0 brought, 0 missing, 0 later, 2 unclear");
-    for (const { desk } of all.desks) desk.mode = "ok";
-    all.wechat.bills.isBillForged = true;
+    for (const { desk } of desks().desks) desk.mode = "ok";
+    desks().wechat.bills.isBillForged = true;
     expect(await compareDue(world.app.ctx)).toBe("1 days, 0 brought, 0 missing, 0 later, 1 unclear");
-    all.wechat.bills.isBillForged = false;
+    desks().wechat.bills.isBillForged = false;
     expect(await compareDue(world.app.ctx)).toBe("1 days, 0 brought, 0 missing, 0 later, 0 unclear");
   });
 
   test("an order that the provider says nothing clear about is asked about again with its day", async () => {
     const { user } = await untold("alipay");
     await toNextDay(13);
-    all.alipay.faults.look = { out_trade_no: "another" };
+    desks().alipay.faults.look = { out_trade_no: "another" };
     expect(await compareDue(world.app.ctx)).toBe("4 days, 0 brought, 0 missing, 0 later, 1 unclear");
     expect(await world.gained(user)).toBe(0);
-    all.alipay.faults.look = {};
+    desks().alipay.faults.look = {};
     expect(await compareDue(world.app.ctx)).toBe("1 days, 1 brought, 0 missing, 0 later, 0 unclear");
     expect(await world.gained(user)).toBe(25_000_000);
   });
 
   test("a line in a file without a signature credits nothing: what the question says counts", async () => {
     const { no, user } = await untold("alipay");
-    const order = all.alipay.desk.order(no);
+    const order = desks().alipay.desk.order(no);
     await toNextDay(13);
-    all.alipay.faults.look = { trade_status: "WAIT_BUYER_PAY" };
+    desks().alipay.faults.look = { trade_status: "WAIT_BUYER_PAY" };
     expect(await compareDue(world.app.ctx)).toBe(found(1, 0));
-    all.alipay.faults.look = {};
+    desks().alipay.faults.look = {};
     expect(await world.gained(user)).toBe(0);
     expect(await open()).toContainEqual([no, "not_confirmed"]);
     order.state = "closed";
@@ -253,7 +195,7 @@ describe.each(databases)("the daily comparison on $name", (database) => {
       expect(answer.message).toBe("");
     }
     const { no, user } = await paid("wechat");
-    all.wechat.bills.elsewhere = [{ orderNo: no, id: "5030", amount: 1_000 }];
+    desks().wechat.bills.elsewhere = [{ orderNo: no, id: "5030", amount: 1_000 }];
     await toNextDay(13);
     expect(await compareDue(world.app.ctx)).toBe(found(1, 0));
     expect(await world.gained(user)).toBe(16_666_667);
@@ -267,13 +209,13 @@ describe.each(databases)("the daily comparison on $name", (database) => {
       kind: "webhook",
       name: "duty",
       is_enabled: true,
-      address: `${robots.url}/hook`,
+      address: `${robots().url}/hook`,
       secret: ROBOT.webhookSecret,
       events: ["payment_review"],
     });
     expect(target.message).toBe("");
     const { no } = await paid("wechat");
-    all.wechat.desk.orders.delete(no);
+    desks().wechat.desk.orders.delete(no);
     await toNextDay(3);
     await compareDue(world.app.ctx);
     const days = async () => {
@@ -287,6 +229,6 @@ describe.each(databases)("the daily comparison on $name", (database) => {
     expect(await days()).toMatchObject({ listed: 0, brought: 0, missing: 1, state: "compared" });
     expect(await open()).toContainEqual([no, "not_listed"]);
     await world.app.ctx.alerts.idle();
-    expect(JSON.stringify(robots.taken.map(({ body }) => body.data.alerts))).toContain(no);
+    expect(JSON.stringify(robots().taken.map(({ body }) => body.data.alerts))).toContain(no);
   });
 });

@@ -1,16 +1,27 @@
 // Compares a day's payments with the provider's own list, both ways: what only the provider has is credited or kept for a person, what only we
 // have is asked about once more and then kept for a person (requirements Y43).
 import { dayOf } from "#contract/month.ts";
+import { DAY_SEC } from "#server/clock.ts";
 import { listRefunds } from "#server/store/order-refunds.ts";
-import { findOrder, listPaidOrders, type OrderRow } from "#server/store/orders.ts";
+import { findOrder, findOrderByTrade, listPaidOrders, type OrderRow } from "#server/store/orders.ts";
 import { lastPaymentDays, savePaymentDay } from "#server/store/payment-days.ts";
 import { countUnclear, listInstances } from "#server/store/payment-instances.ts";
-import { bringOddity, bringPayment, bringReversal } from "./evidence.ts";
+import { bringOddity } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
+import { isVouched } from "./manual.ts";
 import { askOrder, depsOf, type OrderTools } from "./orders.ts";
-import type { Instance, Listed, Payment, Reversal, Span } from "./provider.ts";
+import { bringPayment } from "./proofs.ts";
+import {
+  type Instance,
+  isOwnOrder,
+  type Listed,
+  type Payment,
+  type Reversal,
+  type Span,
+  type Unsure,
+} from "./provider.ts";
+import { bringReversal } from "./reversals.ts";
 
-const DAY_SEC = 86_400;
 /** After a day's end by Beijing time: what was under way then has been told. */
 const WAIT_SEC = 2 * 3_600;
 /** A server that was off for longer compares the last days only. */
@@ -41,11 +52,12 @@ export async function compareSpan(tools: OrderTools, instance: Instance, span: S
   if (answer.kind === "later") return { ...none, problem: LATER };
   await countUnclear(db, instance.id, answer.kind === "listed");
   if (answer.kind === "unclear") return { ...none, problem: answer.problem };
-  const ours = answer.payments.filter(({ orderNo }) => OWN.test(orderNo));
+  const ours = answer.payments.filter(({ orderNo }) => isOwnOrder(orderNo));
   const brought: Verdict[] = [];
   for (const payment of ours) brought.push(await bring(tools, instance, { payment, answer }));
   for (const reversal of answer.reversals ?? []) brought.push(await bringBack(tools, instance, reversal));
   const known = new Set([...answer.payments.map(({ tradeNo }) => tradeNo), ...(answer.returned ?? [])]);
+  for (const unsure of answer.unsure ?? []) brought.push(await bringUnsure(tools, instance, unsure));
   const missing: Verdict[] = [];
   for (const order of await listPaidOrders(db, instance.id, span))
     if (!known.has(order.trade_no)) missing.push(await report(tools, instance, order));
@@ -59,9 +71,6 @@ export async function compareSpan(tools: OrderTools, instance: Instance, span: S
     problem: isUnclear ? "no clear answer about an order" : "",
   };
 }
-
-/** What `newOrderNo` makes: a merchant account may sell for other shops too, whose orders are none of ours. */
-const OWN = /^TG\d{8}[0-9A-Z]{16}$/;
 
 /** Brings a payment that we have not. A list without a signature proves nothing: the provider is asked about the order itself. */
 async function bring(
@@ -92,19 +101,46 @@ async function bring(
   return keep("not_confirmed");
 }
 
-/** Brings a refund that was made at the provider and that we have not heard of. */
+/** Brings what went back at the provider and what we have not heard of. What is of another shop is none of ours. */
 async function bringBack(tools: OrderTools, instance: Instance, reversal: Reversal): Promise<Verdict> {
-  const { providerId, orderNo, amountMinor } = reversal;
-  if (!OWN.test(orderNo)) return "same";
-  const refunds = await listRefunds(tools.db, orderNo);
-  if (refunds.some(({ provider_id }) => provider_id === providerId)) return "same";
-  const origin = { kind: "poll", key: `refund/${providerId}/${amountMinor}`, body: "" } as const;
-  await bringReversal(tools, instance, { reversal, origin });
-  return "differs";
+  const { providerId, orderNo, tradeNo, amountMinor, isUndone } = reversal;
+  const order = await (orderNo === ""
+    ? findOrderByTrade(tools.db, instance.id, tradeNo)
+    : findOrder(tools.db, orderNo));
+  if (!order && !isOwnOrder(orderNo)) return "same";
+  const last = (await listRefunds(tools.db, order?.order_no ?? orderNo))
+    .filter(({ provider_id }) => provider_id === providerId)
+    .at(-1);
+  if (last && (reversal.source === "elsewhere" || (last.state === "won") === isUndone)) return "same";
+  // A dispute that was lost, won and lost again has another round each time.
+  const round = isUndone ? `won/${last?.refund_no}` : (last?.refund_no ?? "");
+  const origin = {
+    kind: "poll",
+    key: `refund/${providerId}/${amountMinor}/${order?.order_no ?? orderNo}/${round}`,
+    body: "",
+  } as const;
+  return (await bringReversal(tools, instance, { reversal, origin })) ? "differs" : "same";
 }
 
-/** A payment that the list has not: the provider may still know it when it is asked for it alone. */
+/** Money that went back without a sum that counts waits for a person, unless nothing but refunds of ours went back. */
+async function bringUnsure(tools: OrderTools, instance: Instance, unsure: Unsure): Promise<Verdict> {
+  const { providerId, orderNo, tradeNo } = unsure;
+  if ((await listRefunds(tools.db, orderNo)).some(({ state }) => state !== "failed")) return "same";
+  const isNew = await bringOddity(tools, instance, {
+    orderNo,
+    verdict: "return_unsure",
+    origin: { kind: "poll", key: `refund/${providerId}/${orderNo}`, body: "" },
+    facts: { trade_no: tradeNo },
+  });
+  return isNew ? "differs" : "same";
+}
+
+/**
+ * A payment that the list has not: the provider may still know it when it is asked for it alone. What an administrator vouched for did not
+ * come by the provider.
+ */
 async function report(tools: OrderTools, instance: Instance, order: OrderRow): Promise<Verdict> {
+  if (await isVouched(tools, order)) return "same";
   const answer = await askOrder(tools, order, { kind: "poll", isUrgent: true });
   if (answer === "unclear" || answer === "throttled") return "unclear";
   if (answer === "paid" || answer === "off") return "same";
@@ -138,7 +174,8 @@ export function spanOfDay(day: string): Span {
 }
 
 /** Compares what is due of all accounts. Returns what was found, for the log. */
-export async function compareDue(tools: OrderTools): Promise<string> {
+export async function compareDue(given: OrderTools): Promise<string> {
+  const tools = { ...given, isPaced: true } as const;
   const { db, clock } = tools;
   const last = await lastPaymentDays(db);
   const found = { days: 0, brought: 0, missing: 0, later: 0, unclear: 0 };

@@ -66,17 +66,27 @@ function nameOf(row: InstanceRow): PaymentProviderName | undefined {
   return paymentProviderNames.find((name) => name === row.provider);
 }
 
+type Opening = Pick<Tools, "secrets" | "clock">;
+
 /** An account with all it needs; undefined = it is off, whatever its row says (requirements Y07). */
-export function openInstance(
-  { secrets, clock }: Pick<Tools, "secrets" | "clock">,
-  row: InstanceRow,
-): Instance | undefined {
+export function openInstance(tools: Opening, row: InstanceRow): Instance | undefined {
+  const instance = instanceIn(tools, row);
+  return instance && faultOf(instance) === undefined ? instance : undefined;
+}
+
+/** What an account lacks, for the administrator; undefined = nothing. */
+export function lackOf(tools: Opening, row: InstanceRow): string | undefined {
+  const instance = instanceIn(tools, row);
+  return instance && faultOf(instance);
+}
+
+function instanceIn({ secrets, clock }: Opening, row: InstanceRow): Instance | undefined {
   const name = nameOf(row);
   if (name === undefined) return undefined;
   const settings = settingsOf(row);
   const sealed = [sealedOf(row.secrets_sealed)];
   if (row.before_until > clock.seconds()) sealed.push(sealedOf(row.secrets_before));
-  const instance: Instance = {
+  return {
     id: row.id,
     slug: row.slug,
     provider: name,
@@ -86,6 +96,7 @@ export function openInstance(
     isEnabled: row.enabled === 1,
     methods: settings.methods,
     feeBp: settings.fee_bp,
+    costBp: settings.cost_bp ?? 0,
     rate: settings.rate,
     baseUrl: settings.fields["base_url"] || paymentProvider(name).baseUrl,
     field: (key) => settings.fields[key] ?? "",
@@ -94,11 +105,9 @@ export function openInstance(
         .flatMap((one) => (one[key] === undefined ? [] : [secrets.open(one[key], CONTEXT)]))
         .filter((secret) => secret.trim() !== ""),
   };
-  return faultOf(instance) === undefined ? instance : undefined;
 }
 
-/** What an account lacks, for the administrator; undefined = nothing. */
-export function faultOf(instance: Instance): string | undefined {
+function faultOf(instance: Instance): string | undefined {
   const { fields } = paymentProvider(instance.provider);
   for (const { key, label, isSecret, isOptional, form } of fields) {
     const value = isSecret ? (instance.secrets(key)[0] ?? "") : instance.field(key);
@@ -130,7 +139,7 @@ const FORMS: Readonly<Record<NonNullable<ProviderField["form"]>, Form>> = {
 
 /** The columns that a draft writes: secrets that are "" stay as they are, those that change count for a while longer. */
 export function columnsOf(
-  { secrets, clock }: Pick<Tools, "secrets" | "clock">,
+  { secrets, clock }: Opening,
   draft: InstanceDraft,
   { provider, before }: { provider: PaymentProviderName; before: InstanceRow | undefined },
 ) {

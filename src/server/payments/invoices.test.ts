@@ -6,7 +6,7 @@ import type { Invoice } from "#contract/invoice.ts";
 import { fakeClock } from "#server/clock.ts";
 import { INVOICE_PROFILE } from "#test/seeds/invoice-recipes.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { orderOf, proofOf, seedInstance, seedOrder } from "#test/worlds/order-rows.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import { changeOrder } from "./evidence.ts";
@@ -51,20 +51,14 @@ const ENDS = { issue: "issued", refuse: "refused", reverse: "reversed", cancel: 
 describe.each(databases)("invoices on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
-  let drop: () => Promise<void>;
   let instanceId: number;
   let serial = 0;
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = () => made.drop();
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createAppOn(database, { clock });
     instanceId = await seedInstance(app.ctx.db);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   async function payer(): Promise<SeededUser> {
     serial += 1;
@@ -89,6 +83,7 @@ describe.each(databases)("invoices on $name", (database) => {
       refundNo: providerId,
       source: "elsewhere",
       providerId,
+      tradeNo: "",
       amountMinor,
     });
   }
@@ -196,6 +191,7 @@ describe.each(databases)("invoices on $name", (database) => {
       refundNo,
       source: "dispute",
       providerId: "dp_1",
+      tradeNo: "",
       amountMinor: 3_000,
     });
     expect((await desk(user)).rows).toMatchObject([{ must_reverse: true }]);

@@ -1,20 +1,20 @@
 // Orders end to end with a 易支付 site, on both databases: what is paid is credited once, what does not fit waits, what is lost is found.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { EpayEmulator } from "#test/emulators/epay-emulator.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
-import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
+import { type Account, EpayWorld } from "#test/worlds/payment-world.ts";
 import { priceOf } from "./order-price.ts";
 import { nextCheck } from "./orders.ts";
 
 describe.each(databases)("易支付 on $name", (database) => {
-  const world = new PaymentWorld();
+  const world = new EpayWorld();
   let epay: EpayEmulator;
   let account: Account;
   let second: Account;
 
   beforeAll(async () => {
     await world.start(database);
-    epay = await startEpay(world.clock.now);
+    epay = world.epay;
     const v1 = { provider: "epay-v1", methods: ["alipay", "wxpay"] };
     account = await world.account({ ...v1, fields: { base_url: `${epay.desk.url}/`, key: epay.key } });
     second = await world.account({
@@ -23,10 +23,7 @@ describe.each(databases)("易支付 on $name", (database) => {
       fields: { base_url: epay.desk.url, key: `${epay.key}x` },
     });
   });
-  afterAll(async () => {
-    await epay.desk.close();
-    await world.stop();
-  });
+  afterAll(() => world.stop());
   beforeEach(() => {
     epay.desk.mode = "ok";
     epay.desk.beforeCreateAnswers = async () => undefined;
@@ -172,8 +169,9 @@ describe.each(databases)("易支付 on $name", (database) => {
     epay.desk.pay(order.order_no);
     world.clock.advance(6_000);
     // With the page open.
-    const seen = await world.app.call(user.who, "GET", `/api/payment/order/${order.order_no}`);
-    expect([seen.data.status, await world.gained(user)]).toEqual(["credited", 25_000_000]);
+    const look = () => world.app.call(user.who, "GET", `/api/payment/order/${order.order_no}`);
+    await vi.waitFor(async () => expect((await look()).data.status).toBe("credited"));
+    expect(await world.gained(user)).toBe(25_000_000);
     const alone = await world.ordered(account);
     await world.pass(20);
     epay.desk.pay(alone.order.order_no);

@@ -1,19 +1,21 @@
 // Orders: made before the provider is asked, asked about, closed. A provider that says nothing clear leaves everything open (requirements
 // Y02, Y17, Y19).
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { minorOf } from "#contract/money.ts";
 import { dayOf } from "#contract/month.ts";
 import type { NewOrder } from "#contract/payment.ts";
 import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { saleOf } from "#server/money/order-books.ts";
-import { commissionOf, giftOf } from "#server/money/rules-partner.ts";
+import { giftOf } from "#server/money/rules-partner.ts";
 import { randomOrderTail } from "#server/secrets.ts";
 import {
   closeOrder,
   findOrder,
   insertOrder,
   listOpenOrders,
+  listSales,
   type NewOrder as OrderInsert,
   type OrderRow,
   setPending,
@@ -23,12 +25,20 @@ import { findAffOwner } from "#server/store/partners.ts";
 import { countUnclear, findInstance } from "#server/store/payment-instances.ts";
 import { getUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import { bringPayment, type EvidenceTools } from "./evidence.ts";
+import { compareClocks } from "./clock-watch.ts";
+import { boundColumns, payCommission } from "./commission.ts";
+import type { EvidenceTools } from "./evidence.ts";
 import { openInstance, providerOf } from "./instances.ts";
-import { priceOf } from "./order-price.ts";
+import { priceOf, worthOf } from "./order-price.ts";
+import { paceOf } from "./pace.ts";
+import { bringPayment } from "./proofs.ts";
 import type { Asked, Instance, OrderFacts, PayRef, ProviderDeps } from "./provider.ts";
 
-export type OrderTools = EvidenceTools & Pick<Tools, "egress" | "coord">;
+export type OrderTools = EvidenceTools &
+  Pick<Tools, "egress" | "coord"> & {
+    /** No user waits for the answer: it is asked at a pace that providers take. */
+    readonly isPaced?: true;
+  };
 
 const EXPIRY_SEC = 30 * 60;
 /** The provider is asked about an order whose page is not open after so many seconds, counted from its creation. */
@@ -38,8 +48,10 @@ const LATE_CHECKS_SEC = [300, 3_600, 86_400] as const;
 /** However many clients and jobs look, a provider is asked about an order no more often. */
 const ASK_EVERY_SEC = 5;
 const MOST_OPEN = 5;
-/** What `commissionOf` reckons with. */
-const CODE_PERCENT = 5n;
+/** So long an order's page waits for a provider that is asked; what comes later is heard behind the answer. */
+const PAGE_WAIT_MS = 250;
+/** A provider that says nothing clear is asked by the minute for the first time, then more rarely, and then the order is closed all the same. */
+const UNCLEAR_SEC = { often: 3_600, every: 1_800, most: 86_400 } as const;
 
 /** When to ask next; 0 = never again. Pure. */
 export function nextCheck(
@@ -52,8 +64,9 @@ export function nextCheck(
     return at ?? 0;
   }
   const planned = CHECKS_SEC.map((sec) => order.created_at + sec).find((sec) => sec > nowSec);
-  // Just before the end, at the end, and from then on every minute until the provider has spoken.
-  const ends = [order.expires_at - 5, order.expires_at, nowSec + 60].filter((sec) => sec > nowSec);
+  // Just before the end, at the end, and from then on until the provider has spoken.
+  const again = nowSec < order.expires_at + UNCLEAR_SEC.often ? 60 : UNCLEAR_SEC.every;
+  const ends = [order.expires_at - 5, order.expires_at, nowSec + again].filter((sec) => sec > nowSec);
   return Math.min(...(planned === undefined ? [] : [planned]), ...ends.slice(0, 1));
 }
 
@@ -62,15 +75,15 @@ export function newOrderNo(nowSec: number): string {
   return `TG${dayOf(nowSec).replaceAll("-", "")}${randomOrderTail()}`;
 }
 
-export function depsOf(
-  { egress, clock, options }: OrderTools,
-  instance: Instance,
-  orderNo: string,
-): ProviderDeps {
+export function depsOf(tools: OrderTools, instance: Instance, orderNo: string): ProviderDeps {
+  const { egress, clock, options } = tools;
   const site = options.get("ServerAddress");
+  const pace = paceOf(tools.coord);
   return {
     egress,
+    turn: tools.isPaced ? () => pace.turn(instance.id) : async () => pace.count(instance.id),
     nowSec: clock.seconds(),
+    heardDate: (date) => compareClocks(tools, instance, date),
     notifyUrl: `${site}/api/payment/notify/${instance.slug}`,
     returnUrl: `${site}/api/payment/return/${orderNo}`,
   };
@@ -88,6 +101,7 @@ export function factsOf(order: OrderRow, clientAddress = ""): OrderFacts {
     orderNo: order.order_no,
     method: order.method,
     amountMinor: order.amount_minor,
+    paidMinor: order.paid_minor,
     currency: order.currency,
     expiresSec: order.expires_at,
     clientAddress,
@@ -143,55 +157,51 @@ export async function createOrder(tools: OrderTools, wish: Wish, goods: Goods): 
 
 /** Quota for the wallet. Throws: AppError with the reason. */
 export async function quotaGoods(
-  { db, options }: OrderTools,
+  tools: OrderTools,
   wish: Pick<NewOrder, "dollars" | "gift_code" | "team_id"> & { readonly userId: number },
 ): Promise<Goods> {
+  const { db, options } = tools;
   const plan = options.get("TopUpPlans").find(({ dollars }) => dollars === wish.dollars);
   if (!plan) throw faults.refused("该套餐已下架，请刷新页面");
   const quotaPerUnit = options.get("QuotaPerUnit");
   const quota = Math.floor(plan.dollars * quotaPerUnit);
   if (!Number.isSafeInteger(quota) || quota <= 0) throw faults.refused("该套餐的额度有误，请联系管理员");
   // A wallet has no inviter.
-  const inviterId = wish.team_id === 0 ? (await getUser(db, wish.userId)).inviter_id : 0;
+  const user = wish.team_id === 0 ? await getUser(db, wish.userId) : undefined;
   const giver = await findAffOwner(db, wish.gift_code);
   if (wish.gift_code !== "" && giver?.status !== UserStatus.enabled) throw faults.refused("礼品码无效");
   if (giver?.id === wish.userId) throw faults.refused("不能使用自己的礼品码");
+  const yuanMinor = minorOf(plan.yuan) ?? 0;
   return {
-    yuanMinor: minorOf(plan.yuan) ?? 0,
+    yuanMinor,
     product: { dollars: plan.dollars, yuan: plan.yuan, quotaPerUnit },
     quota,
     giver_id: giver?.id ?? 0,
-    inviter_id: inviterId,
-    gift_quota: giver ? Number(giftOf(BigInt(quota))) : 0,
-    commission_micro: payCommission(quota, { quotaPerUnit, percent: options.get("PayCommissionPercent") }),
+    inviter_id: user?.inviter_id ?? 0,
+    gift_quota: giver ? Number(giftOf(BigInt(quota), options.get("GiftPercent"))) : 0,
+    commission_micro: user === undefined ? 0 : payCommission(tools, user, { quota, yuanMinor }),
     plan_sale: "",
   };
 }
 
-/** What the inviter earns, in millionths of a yuan: of 0.5 yuan per dollar, as for codes (requirements Y53). Pure. */
-export function payCommission(
-  quota: number,
-  { quotaPerUnit, percent }: { quotaPerUnit: number; percent: number },
-): number {
-  return Number((commissionOf(BigInt(quota), quotaPerUnit) * BigInt(percent)) / CODE_PERCENT);
-}
-
 /** Everything an order freezes (requirements Y03). */
-function draftOf(
-  { clock }: OrderTools,
+export function draftOf(
+  tools: OrderTools,
   { wish, goods, instance }: { wish: Wish; goods: Goods; instance: Instance },
 ): OrderInsert {
   const { yuanMinor, product, ...frozen } = goods;
   const price = priceOf(yuanMinor, instance);
-  const nowSec = clock.seconds();
-  const { currency, id, feeBp, rate } = instance;
+  const nowSec = tools.clock.seconds();
+  const { currency, id, feeBp, costBp, rate } = instance;
   return {
     ...frozen,
+    ...boundColumns(tools),
+    ...worthOf(price, instance),
     order_no: newOrderNo(nowSec),
     user_id: wish.userId,
     instance_id: id,
     method: wish.method,
-    product: JSON.stringify({ ...product, feeBp, rate }),
+    product: JSON.stringify({ ...product, feeBp, costBp, rate }),
     currency,
     amount_minor: price.amount,
     fee_minor: price.fee,
@@ -216,9 +226,26 @@ async function insertOrFind(
       order.expires_at > draft.created_at + 60,
   );
   if (same) return { order: same, isNew: false };
-  if (open.length >= MOST_OPEN) throw faults.refused(`最多有 ${MOST_OPEN} 个未付订单，请先付款或取消`);
+  // One that ended waits for the provider's word alone.
+  const payable = open.filter(({ expires_at }) => expires_at > draft.created_at);
+  if (payable.length >= MOST_OPEN) throw faults.refused(`最多有 ${MOST_OPEN} 个未付订单，请先付款或取消`);
+  await checkPurchases(db, draft);
   await insertOrder(db, draft);
   return { order: await getOrder(db, draft.order_no), isNew: true };
+}
+
+/** Open orders count as well, or all of them could be paid. Throws: AppError when the user may buy the plan no more. */
+async function checkPurchases(
+  db: Tools["db"],
+  { plan_sale = "", user_id, created_at }: OrderInsert,
+): Promise<void> {
+  const sale = saleOf(plan_sale);
+  if (sale?.most === undefined) return;
+  const sold = (await listSales(db, user_id, created_at)).filter(
+    (text) => saleOf(text)?.plan_id === sale.plan_id,
+  );
+  if (sold.length >= sale.most)
+    throw faults.refused(`该套餐每人最多购买 ${sale.most} 次，未付款的订单也计算在内`);
 }
 
 async function getOrder(db: Tools["db"], orderNo: string): Promise<OrderRow> {
@@ -267,7 +294,7 @@ export async function askOrder(
   if (!instance) return "off";
   const deps = depsOf(tools, instance, order.order_no);
   const asked = await providerOf(instance).ask(instance, factsOf(order), deps);
-  await countUnclear(db, instance.id, asked.kind !== "unclear");
+  await countUnclear(db, instance.id, asked.kind !== "unclear" && asked.kind !== "odd");
   if (asked.kind === "paid") {
     const { payment } = asked;
     const key = `${payment.tradeNo}/${payment.amountMinor}`;
@@ -277,21 +304,44 @@ export async function askOrder(
 }
 
 /**
- * Ends an order: asks, closes it at the provider, asks again; only then it is closed here (requirements Y19). Returns whether it is, or was
- * paid.
+ * Asks about an order whose page is looked at. Returns when the provider has spoken, or a moment later: a slow one holds up no page, and its
+ * word counts all the same.
+ */
+export async function askForPage(tools: OrderTools, order: OrderRow): Promise<void> {
+  const asked = askOrder(tools, order, { kind: "poll" }).catch((error: unknown) =>
+    tools.events.backgroundFailed({ task: "payment question", error }),
+  );
+  await Promise.race([asked, sleep(PAGE_WAIT_MS, undefined, { ref: false })]);
+}
+
+/**
+ * Ends an order: asks, closes it at the provider, asks again; only then it is closed here (requirements Y19), or when a provider that was asked
+ * has said nothing clear for a day after its end. While its account is off the provider cannot be asked, and it stays open. Returns whether it is closed,
+ * or was paid.
  */
 export async function endOrder(tools: OrderTools, order: OrderRow): Promise<boolean> {
-  const { db, clock } = tools;
-  const first = await askOrder(tools, order, { kind: "poll", isUrgent: true });
-  if (first === "paid") return true;
+  const end = await endAtProvider(tools, order);
+  if (end === "paid") return true;
+  const nowSec = tools.clock.seconds();
+  const isGivenUp = end === "unclear" && nowSec >= order.expires_at + UNCLEAR_SEC.most;
+  if (end !== "over" && !isGivenUp) return false;
+  return closeOrder(tools.db, order.order_no, { nowSec, nextCheck: nowSec + LATE_CHECKS_SEC[0] });
+}
+
+/** `over` = it cannot be paid there any more; `off` = the provider could not be asked. */
+async function endAtProvider(
+  tools: OrderTools,
+  order: OrderRow,
+): Promise<"paid" | "over" | "unclear" | "off"> {
+  const ask = () => askOrder(tools, order, { kind: "poll", isUrgent: true });
+  const first = await ask();
+  if (first === "paid") return "paid";
+  if (first === "gone") return "over";
   const instance = await instanceOf(tools, order.instance_id);
-  if (instance && first !== "gone") {
-    const deps = depsOf(tools, instance, order.order_no);
-    if ((await providerOf(instance).close(instance, factsOf(order), deps)) === "unclear") return false;
-    const second = await askOrder(tools, order, { kind: "poll", isUrgent: true });
-    if (second === "paid") return true;
-    if (second === "unclear") return false;
-  }
-  const nowSec = clock.seconds();
-  return closeOrder(db, order.order_no, { nowSec, nextCheck: nowSec + LATE_CHECKS_SEC[0] });
+  if (!instance) return "off";
+  const deps = depsOf(tools, instance, order.order_no);
+  if ((await providerOf(instance).close(instance, factsOf(order), deps)) === "unclear") return "unclear";
+  const second = await ask();
+  if (second === "open" || second === "gone") return "over";
+  return second === "paid" || second === "off" ? second : "unclear";
 }

@@ -1,11 +1,11 @@
 // What users decide about plans that go on: cancelled, taken back, changed to a cheaper one or upgraded; and what ends a renewal by itself
 // (requirements Z21, Z22). On both databases.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_SEC } from "#server/clock.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { PLAN_DRAFT, RenewalWorld } from "#test/worlds/renewal-world.ts";
 
 const HOUR_SEC = 3_600;
-const DAY_SEC = 86_400;
 
 describe.each(databases)("choices about plans on $name", (database) => {
   const world = new RenewalWorld();

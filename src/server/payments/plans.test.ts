@@ -1,5 +1,6 @@
 // Plans end to end, on both databases: made by an administrator, bought at a 易支付 site, paying for calls, told by the receipt, paid back.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_SEC } from "#server/clock.ts";
 import { findTokenByKey } from "#server/store/tokens.ts";
 import { getUser } from "#server/store/users.ts";
 import { type EpayEmulator, startEpay } from "#test/emulators/epay-emulator.ts";
@@ -7,9 +8,7 @@ import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/em
 import { type SeededUser, seedToken } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { type Account, PaymentWorld } from "#test/worlds/payment-world.ts";
-import { payCommission } from "./orders.ts";
 
-const DAY_SEC = 86_400;
 /** 9 tokens in and 5 out, at ratio 15 and completion ratio 2. */
 const COST = 285;
 const REPLY = json({
@@ -27,18 +26,6 @@ const DRAFT = {
   models: ["gpt-4*"],
   overflow: true,
 };
-
-test.each([
-  [25_000_000, 5, 1_250_000],
-  [25_000_000, 10, 2_500_000],
-  [25_000_000, 0, 0],
-  [7, 5, 0],
-])(
-  "%s quota at %s %% bring the inviter %s millionths of a yuan (requirements Y53)",
-  (quota, percent, micro) => {
-    expect(payCommission(quota, { quotaPerUnit: 500_000, percent })).toBe(micro);
-  },
-);
 
 describe.each(databases)("plans on $name", (database) => {
   const world = new PaymentWorld();
@@ -236,6 +223,29 @@ describe.each(databases)("plans on $name", (database) => {
     await world.app.ctx.options.set("PlanGraceDays", "0");
   });
 
+  test("begin their next period at once where the buyer wants that: the running one ends, and its rest is gone", async () => {
+    const plan = await make();
+    const user = await world.buyer();
+    const now = { begins_now: true };
+    const refused = "只有最后一个周期可以提前结束，请刷新页面";
+    expect((await order(user, plan, now)).message).toBe(refused);
+    await buy(user, plan);
+    world.clock.advance(10 * DAY_SEC * 1_000);
+    expect((await order(user, plan, { ...now, renews: true })).success).toBe(false);
+    // An order for the end of the period is another one.
+    const later = (await order(user, plan)).data.order_no;
+    const bought = await buy(user, plan, now);
+    expect(bought.order_no).not.toBe(later);
+    const [running, stopped] = (await shop(user)).periods;
+    expect(stopped).toMatchObject({ state: "stopped" });
+    expect(running).toMatchObject({ state: "running", starts_at: world.clock.seconds() });
+    const { key } = await seedToken(world.app.ctx, user.id);
+    expect(await called(user, key)).toMatchObject({ plan_quota: COST });
+    expect((await shop(user)).periods.map(({ used }: { used: number }) => used)).toEqual([COST, 0]);
+    await buy(user, plan);
+    expect((await order(user, plan, now)).message).toBe(refused);
+  });
+
   test("are renewed and upgraded; a changed version is sold from then on, and bought ones stay", async () => {
     const plan = await make({ windows: [], purchase_limit: 2 });
     const user = await world.buyer();
@@ -244,7 +254,8 @@ describe.each(databases)("plans on $name", (database) => {
     await buy(user, plan);
     const [coming, running] = (await shop(user)).periods;
     expect(coming).toMatchObject({ state: "coming", starts_at: running.ends_at });
-    expect((await order(user, plan)).message).toBe("该套餐每人最多购买 2 次");
+    const spent = "该套餐每人最多购买 2 次，未付款的订单也计算在内";
+    expect((await order(user, plan)).message).toBe(spent);
     const dearer = await make({ name: "专业版", price: "90", quota: 30 * COST, windows: [] });
     const { upgrades } = await shop(user);
     const quote = upgrades.find((one: { plan_id: number }) => one.plan_id === dearer.id);
@@ -279,6 +290,29 @@ describe.each(databases)("plans on $name", (database) => {
     expect((await order(user, changed.data)).message).toContain("已下架");
     expect((await world.app.call(asRoot, "PUT", "/api/plan/999999", DRAFT)).success).toBe(false);
     expect((await world.app.call(asRoot, "GET", "/api/plan/")).data.at(-1)).toMatchObject({ name: "专业版" });
+  });
+
+  test("are bought no oftener than they may be: not by orders that wait, nor by leaving a period for a dearer plan", async () => {
+    const fault = "该套餐每人最多购买 1 次，未付款的订单也计算在内";
+    const user = await world.buyer();
+    const plan = await make({ windows: [], purchase_limit: 1 });
+    const dearer = await make({ price: "90", quota: 30 * COST, windows: [] });
+    const fields = { base_url: epay.desk.url, key: epay.key };
+    const other = await world.account({ provider: "epay-v1", methods: ["alipay"], fields });
+    const told = await Promise.all(
+      [account.id, other.id, account.id, other.id].map((instance_id) => order(user, plan, { instance_id })),
+    );
+    const made = told.flatMap(({ success, data }) => (success ? [data.order_no] : []));
+    expect(new Set(made).size).toBe(1);
+    const { instance_id } = await world.row(made[0]);
+    const beside = instance_id === other.id ? account.id : other.id;
+    expect((await order(user, plan, { instance_id: beside })).message).toBe(fault);
+    const cancelled = await world.app.call(user.who, "POST", `/api/payment/order/${made[0]}/cancel`, {});
+    expect(cancelled.message).toBe("");
+    await buy(user, plan);
+    const [running] = (await shop(user)).periods;
+    await buy(user, dearer, { upgrade_of: running.id });
+    expect((await order(user, plan)).message).toBe(fault);
   });
 
   test("bring the inviter the percentage of their price that is set, and take it back with a refund", async () => {

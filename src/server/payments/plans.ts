@@ -6,17 +6,11 @@ import { upgradeQuote } from "#server/money/plan-quote.ts";
 import { termsOf } from "#server/money/plan-row-codec.ts";
 import { findInstance } from "#server/store/payment-instances.ts";
 import { findRenewalByLast, listRunningRenewals } from "#server/store/plan-renewals.ts";
-import {
-  countPeriods,
-  findLivePeriods,
-  findPeriod,
-  findPlan,
-  findPlanVersion,
-  type PlanRow,
-} from "#server/store/plans.ts";
+import { findLivePeriods, findPeriod, findPlan, findPlanVersion, type PlanRow } from "#server/store/plans.ts";
 import { getUser } from "#server/store/users.ts";
+import { planCommission } from "./commission.ts";
 import type { Goods, OrderTools } from "./orders.ts";
-import { choiceOf, planCommission } from "./renewals.ts";
+import { choiceOf } from "./renewals.ts";
 
 export interface PlanWish {
   readonly userId: number;
@@ -28,6 +22,8 @@ export interface PlanWish {
   readonly method: string;
   /** The provider is to renew it by itself. */
   readonly renews: boolean;
+  /** The running period of the plan ends for the new one. */
+  readonly begins_now: boolean;
 }
 
 /** Throws: AppError with the reason. */
@@ -36,18 +32,18 @@ export async function planGoods(tools: OrderTools, wish: PlanWish): Promise<Good
   const plan = await findPlan(db, wish.plan_id);
   if (plan?.enabled !== 1 || plan.version_id !== wish.version_id)
     throw faults.refused("该套餐已下架或已更新，请刷新页面");
-  const bought = await countPeriods(db, wish.userId, plan.id);
-  if (plan.purchase_limit > 0 && bought >= plan.purchase_limit)
-    throw faults.refused(`该套餐每人最多购买 ${plan.purchase_limit} 次`);
   const terms = termsOf(plan.terms);
   if (wish.renews) await checkRenewing(tools, wish, plan);
+  if (wish.begins_now) await checkBeginning(tools, wish);
   const follows = await followed(tools, wish);
   const base = {
     plan_id: plan.id,
     version_id: plan.version_id,
     terms,
     ...(wish.renews && { renews: true as const }),
+    ...(wish.begins_now && { begins_now: true as const }),
     ...(follows !== undefined && { follows }),
+    ...(plan.purchase_limit > 0 && { most: plan.purchase_limit }),
   };
   const { sale, yuanMinor } =
     wish.upgrade_of === 0
@@ -56,7 +52,7 @@ export async function planGoods(tools: OrderTools, wish: PlanWish): Promise<Good
           yuanMinor: terms.price_minor,
         }
       : await upgradeOf(tools, wish, base);
-  const { inviter_id } = await getUser(db, wish.userId);
+  const user = await getUser(db, wish.userId);
   return {
     yuanMinor,
     product: {
@@ -67,13 +63,14 @@ export async function planGoods(tools: OrderTools, wish: PlanWish): Promise<Good
       yuanMinor,
       quota: sale.quota,
       ...(wish.renews && { renews: true }),
+      ...(wish.begins_now && { begins_now: true }),
     },
     // Of an upgrade too: an order is about some quota.
     quota: terms.quota,
     giver_id: 0,
-    inviter_id,
+    inviter_id: user.inviter_id,
     gift_quota: 0,
-    commission_micro: planCommission(tools, yuanMinor),
+    commission_micro: planCommission(tools, user, yuanMinor),
     plan_sale: JSON.stringify(sale satisfies PlanSale),
   };
 }
@@ -91,6 +88,22 @@ async function checkRenewing({ db }: OrderTools, wish: PlanWish, plan: PlanRow):
     const version = await findPlanVersion(db, version_id);
     if (renews === 1 && version?.plan_id === plan.id) throw faults.refused("该套餐已开启自动续费");
   }
+}
+
+/** Throws: AppError when no period of the plan can end for a new one: none runs, another waits for its end, or the provider renews it. */
+async function checkBeginning(
+  { db, clock }: OrderTools,
+  { userId, plan_id, upgrade_of, renews }: PlanWish,
+): Promise<void> {
+  const nowSec = clock.seconds();
+  const periods = await findLivePeriods(db, userId, nowSec);
+  const [running, ...more] = periods.filter((period) => period.plan_id === plan_id);
+  const isNew = upgrade_of === 0 && !renews;
+  if (!isNew || running === undefined || running.starts_at > nowSec || more.length > 0)
+    throw faults.refused("只有最后一个周期可以提前结束，请刷新页面");
+  const renewal = await findRenewalByLast(db, running.order_no);
+  if (renewal?.renews === 1 && renewal.ended_at === 0)
+    throw faults.refused("该套餐已开启自动续费，不能提前开始下一周期");
 }
 
 /** The period that the plan is to begin after, because that was chosen (requirements Z22). Throws: AppError. */

@@ -7,14 +7,15 @@ import { askOrder, endOrder, nextCheck, type OrderTools } from "./orders.ts";
 import { askAboutRefund } from "./refunds.ts";
 import { pollRenewal } from "./renewal-looks.ts";
 
-/** Questions of one run, and how many at a time: providers count them. */
+/** Rows of each kind in one run, and how many are looked at together. */
 const MOST = 100;
 const TOGETHER = 10;
 /** What was stored of callbacks as it came is kept for so long. */
 const BODIES_SEC = 90 * 86_400;
 
-/** Asks about everything that is due. Returns how many questions there were. */
-export async function pollDue(tools: OrderTools): Promise<number> {
+/** Asks about everything that is due, each account at its pace. Returns how many questions there were. */
+export async function pollDue(given: OrderTools): Promise<number> {
+  const tools = { ...given, isPaced: true } as const;
   const nowSec = tools.clock.seconds();
   const orders = await listDue(tools.db, "orders", nowSec, MOST);
   await inTurns(orders, (order) => pollOrder(tools, order));

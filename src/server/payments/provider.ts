@@ -14,6 +14,8 @@ export interface Instance {
   readonly isEnabled: boolean;
   readonly methods: readonly string[];
   readonly feeBp: number;
+  /** What the platform keeps of a payment, for margins. Unit: basis points. */
+  readonly costBp: number;
   readonly rate: string;
   readonly baseUrl: string;
   /** By key; "" when absent. */
@@ -25,6 +27,10 @@ export interface Instance {
 export interface ProviderDeps {
   readonly egress: Pick<Egress, "send">;
   readonly nowSec: number;
+  /** Before each call: waits for its turn at this account. */
+  readonly turn: () => Promise<void>;
+  /** Hears the `Date` of each answer; "" = it had none. */
+  readonly heardDate: (date: string) => void;
   /** Where the provider tells us; constants without user text (requirements Y10). */
   readonly notifyUrl: string;
   readonly returnUrl: string;
@@ -35,6 +41,8 @@ export interface OrderFacts {
   readonly orderNo: string;
   readonly method: string;
   readonly amountMinor: number;
+  /** What was paid, which may be another sum; 0 = nothing yet. */
+  readonly paidMinor: number;
   readonly currency: string;
   readonly expiresSec: number;
   readonly clientAddress: string;
@@ -121,6 +129,15 @@ export interface Renewing {
     { id, wish }: { readonly id: string; readonly wish: SubscriptionWish },
     deps: ProviderDeps,
   ): Promise<"done" | "gone" | "unclear">;
+  /** A page of the provider where the payer changes the card, good for minutes; it leads back to `deps.returnUrl`. */
+  cardPage(
+    instance: Instance,
+    id: string,
+    deps: ProviderDeps,
+  ): Promise<
+    | { readonly kind: "ready"; readonly url: string }
+    | { readonly kind: "gone" | "refused" | "unclear"; readonly problem: string }
+  >;
 }
 
 /** `problem` is short and typed, for log and history: never a signature, a key or an account of a payer. */
@@ -129,12 +146,17 @@ export type Created =
   | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "unclear"; readonly problem: string };
 
-/** `open` = not paid yet; `gone` = it cannot be paid any more. */
+/** `open` = not paid yet; `gone` = it cannot be paid any more; `odd` = an answer that can be read and says neither: the order stays open. */
 export type Asked =
   | { readonly kind: "paid"; readonly payment: Payment }
   | { readonly kind: "open" }
   | { readonly kind: "gone" }
-  | { readonly kind: "unclear"; readonly problem: string };
+  | { readonly kind: "odd" | "unclear"; readonly problem: string };
+
+/** What became of a question that only tests an account; `refused` = it was answered, and the account is not taken. */
+export type Probed =
+  | { readonly kind: "accepted" }
+  | { readonly kind: "refused" | "unclear"; readonly problem: string };
 
 export type Closed = "closed" | "unclear";
 
@@ -168,9 +190,14 @@ export interface Reversal {
   readonly amountMinor: number;
   /** The amount is the sum of all refunds of the order so far. */
   readonly isTotal: boolean;
+  /** One refund of a list, at a provider whose notices tell sums: the listed ones of the order together are set against what is booked. */
+  readonly isListed?: true;
   /** A dispute that was won. */
   readonly isUndone: boolean;
 }
+
+/** Money that went back, without an amount that counts. */
+export type Unsure = Pick<Reversal, "providerId" | "orderNo" | "tradeNo">;
 
 /** `foreign` = genuine, but of another merchant; `refused` leaves no trace but a counter. */
 export type Notice =
@@ -201,6 +228,8 @@ export type Listed =
       /** Trade numbers of payments of which something went back since. */
       readonly returned?: readonly string[];
       readonly reversals?: readonly Reversal[];
+      /** Something went back, and the provider does not say how much, or does not confirm it: a person has to look. */
+      readonly unsure?: readonly Unsure[];
     }
   /** The provider makes the list of that day later. */
   | { readonly kind: "later" }
@@ -212,12 +241,22 @@ export interface Span {
   readonly beforeSec: number;
 }
 
+/** What `newOrderNo` makes: a merchant account may sell for other shops too, whose orders are none of ours. */
+export function isOwnOrder(orderNo: string): boolean {
+  return /^TG\d{8}[0-9A-Z]{16}$/.test(orderNo);
+}
+
+/** Refunds that we ask for carry a number that begins so; all others were made elsewhere. */
+export const OWN_REFUND = "RF";
+
 export interface Provider {
   /** How it wants to hear that a notice arrived, and that it was not taken. */
   readonly accepted: Reply;
   readonly refused: Reply;
   create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> | Created;
   ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked>;
+  /** Asks about an order that does not exist: the way there and the keys are right when the provider says so. */
+  probe(instance: Instance, orderNo: string, deps: ProviderDeps): Promise<Probed>;
   /** Ends an order at the provider. Asked again afterwards in any case. */
   close(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Closed>;
   read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Promise<Notice> | Notice;

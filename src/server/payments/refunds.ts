@@ -2,15 +2,19 @@
 // again with the same number (requirements Y34).
 import { faults } from "#server/errors.ts";
 import { randomOrderTail } from "#server/secrets.ts";
-import { findRefund, markRefund, type RefundRow } from "#server/store/order-refunds.ts";
+import { findRefund, listRefunds, markRefund, type RefundRow } from "#server/store/order-refunds.ts";
 import { findOrder, type OrderRow } from "#server/store/orders.ts";
 import { changeOrder } from "./evidence.ts";
 import { providerOf } from "./instances.ts";
+import { isVouched } from "./manual.ts";
 import { depsOf, factsOf, instanceOf, type OrderTools } from "./orders.ts";
-import type { Instance, Refunded } from "./provider.ts";
+import { type Instance, OWN_REFUND, type Refunded } from "./provider.ts";
 
 /** Seconds until the next question about a refund, by how many there were; then a person has to look. */
 const CHECKS_SEC = [10, 60, 300, 1_800, 7_200, 43_200, 86_400] as const;
+
+/** The same refund of the same administrator counts as pressed twice for so long. Unit: seconds. */
+const TWICE_SEC = 10;
 
 export interface RefundWish {
   /** null = as much as the wallet still holds. */
@@ -21,9 +25,22 @@ export interface RefundWish {
 
 /** Takes the quota and asks the provider. Throws: AppError when there is nothing to refund or the wallet has less. */
 export async function refundOrder(tools: OrderTools, order: OrderRow, wish: RefundWish): Promise<void> {
+  const made = await tools.coord.lock(`refund:${order.order_no}`, () => hold(tools, order, wish));
+  if (!made) throw faults.refused("该订单正在退款，请稍后再试");
+  const { refund, instance } = made;
+  await ask(tools, { order, refund, instance, isFirst: true });
+}
+
+/** One at a time per order, so that the second sees the first. Throws: AppError. */
+async function hold(
+  tools: OrderTools,
+  order: OrderRow,
+  wish: RefundWish,
+): Promise<Pick<Asking, "refund" | "instance">> {
   const instance = await instanceOf(tools, order.instance_id);
   if (!instance) throw faults.refused("该支付渠道缺少密钥，无法退款");
-  const refundNo = `RF${randomOrderTail()}`;
+  await refuseTwice(tools, order, wish);
+  const refundNo = `${OWN_REFUND}${randomOrderTail()}`;
   const origin = { kind: "admin", key: `${refundNo}/hold`, body: "" } as const;
   const verdict = await changeOrder(tools, order, {
     act: { verb: "hold", refundNo, ...wish },
@@ -39,7 +56,25 @@ export async function refundOrder(tools: OrderTools, order: OrderRow, wish: Refu
   if (verdict.outcome === "too_much") throw faults.refused("退款金额超过可退金额");
   if (verdict.outcome !== "done") throw faults.refused("该订单不能退款");
   const refund = await findRefund(tools.db, refundNo);
-  if (refund) await ask(tools, { order, refund, instance, isFirst: true });
+  if (!refund) throw new Error("a refund that was held has its row");
+  return { refund, instance };
+}
+
+/** A second press of the button is no second refund. Throws: AppError. */
+async function refuseTwice(
+  { db, clock }: OrderTools,
+  order: OrderRow,
+  { amountMinor, actorId }: RefundWish,
+): Promise<void> {
+  const since = clock.seconds() - TWICE_SEC;
+  const isTwice = (await listRefunds(db, order.order_no)).some(
+    (row) =>
+      row.source === "admin" &&
+      row.actor_id === actorId &&
+      row.created_at > since &&
+      (amountMinor === null || row.amount_minor === amountMinor),
+  );
+  if (isTwice) throw faults.refused(`刚刚已经提交过这笔退款；确要再退一次，请 ${TWICE_SEC} 秒后再试`);
 }
 
 interface Asking {
@@ -50,6 +85,7 @@ interface Asking {
 }
 
 async function ask(tools: OrderTools, { order, refund, instance, isFirst }: Asking): Promise<void> {
+  if (await isVouched(tools, order)) return leaveToPerson(tools, order, refund);
   const deps = depsOf(tools, instance, order.order_no);
   const provider = providerOf(instance);
   const facts = { refundNo: refund.refund_no, amountMinor: refund.amount_minor, deps };
@@ -59,6 +95,17 @@ async function ask(tools: OrderTools, { order, refund, instance, isFirst }: Aski
     ? await provider.refund(instance, factsOf(order), facts)
     : await provider.askRefund(instance, factsOf(order), facts);
   await conclude(tools, { order, refund, answer });
+}
+
+/** The provider never heard of the payment: the money is given back by hand, and what became of it is registered. */
+async function leaveToPerson(
+  { db, clock, notify }: OrderTools,
+  { order_no }: OrderRow,
+  { refund_no, checks }: RefundRow,
+): Promise<void> {
+  await markRefund(db, refund_no, { state: "unknown", nextCheck: 0, checks, nowSec: clock.seconds() });
+  const content = `订单 ${order_no} 是人工补单，支付平台无法退款。请把款项退给付款人后，在支付管理中登记退款 ${refund_no} 的结果。`;
+  notify({ event: "payment_review", about: `refund ${refund_no}`, title: "有一笔退款待处理", content });
 }
 
 async function mark({ db, clock }: OrderTools, refund: RefundRow, state: "asked" | "unknown"): Promise<void> {
@@ -81,9 +128,10 @@ async function conclude(
     });
     return;
   }
-  if (answer.kind === "taken") return;
+  const isLast = CHECKS_SEC[refund.checks] === undefined;
+  if (answer.kind === "taken" && !isLast) return;
   await mark(tools, refund, "unknown");
-  if (CHECKS_SEC[refund.checks] !== undefined) return;
+  if (!isLast) return;
   const content = `订单 ${order.order_no} 的退款 ${refund.refund_no} 没有明确结果，请到支付平台核实后在支付管理中登记。`;
   tools.notify({
     event: "payment_review",

@@ -1,6 +1,8 @@
 // Keeps what we know of a subscription and what the provider has of it together: asks on its notices and on a schedule, and tells it what a
 // user has decided until it has confirmed that (requirements Z21, Z22).
 import { UserStatus } from "#contract/user.ts";
+import { DAY_SEC } from "#server/clock.ts";
+import { faults } from "#server/errors.ts";
 import { findOrder } from "#server/store/orders.ts";
 import {
   findRenewal,
@@ -10,15 +12,15 @@ import {
   updateRenewal,
 } from "#server/store/plan-renewals.ts";
 import { getUser } from "#server/store/users.ts";
-import { bringPayment, type Origin } from "./evidence.ts";
+import type { Origin } from "./evidence.ts";
 import { providerOf } from "./instances.ts";
 import { depsOf, instanceOf, type OrderTools } from "./orders.ts";
+import { bringPayment } from "./proofs.ts";
 import type { Instance, Payment, Subscription } from "./provider.ts";
 import { nextCharge } from "./renewals.ts";
 
 /** A provider makes an invoice when a period ends and takes the money an hour or so later; a refused card is tried for weeks. */
 const CHECKS_SEC = [-3_600, 600, 4_500, 10_800, 43_200] as const;
-const DAY_SEC = 86_400;
 /** A wish that the provider has not confirmed is told again after so long. */
 const AGAIN_SEC = 60;
 
@@ -145,6 +147,29 @@ export async function decideRenewal(
 ): Promise<void> {
   await setWish(tools.db, id, { renews: renews ? 1 : 0, nowSec: tools.clock.seconds() });
   await tellProvider(tools, id);
+}
+
+/** How long a payer takes to change a card; then the provider is asked, so that it counts soon. */
+const CARD_SEC = 600;
+
+/** Where the payer changes the card of a renewal, on a page of the provider's. Throws: AppError with what to do. */
+export async function cardPageOf(tools: OrderTools, renewal: RenewalRow): Promise<string> {
+  const instance = await instanceOf(tools, renewal.instance_id);
+  const renewing = instance && providerOf(instance).renewing;
+  if (!renewing) throw faults.refused("该支付渠道暂时不能更换银行卡");
+  const deps = {
+    ...depsOf(tools, instance, ""),
+    returnUrl: `${tools.options.get("ServerAddress")}/subscription`,
+  };
+  const page = await renewing.cardPage(instance, renewal.provider_id, deps);
+  if (page.kind === "ready") {
+    await updateRenewal(tools.db, renewal.id, { next_check: tools.clock.seconds() + CARD_SEC });
+    return page.url;
+  }
+  if (page.kind === "gone") throw faults.refused("支付平台上的订阅已经结束，可重新购买套餐");
+  const error = new Error(`${instance.provider}: ${page.problem}`);
+  tools.events.backgroundFailed({ task: "card page", error });
+  throw faults.refused("支付平台没有给出更换银行卡的页面，请稍后再试或联系管理员");
 }
 
 /** One whose time has come: the wish first, then the question. Never throws. */

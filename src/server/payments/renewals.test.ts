@@ -1,7 +1,8 @@
 // Plans that Stripe renews by itself, end to end on both databases: what their invoices open, once each (requirements Z21). The vendor's own
 // package checks the emulator.
-import Stripe from "stripe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_SEC } from "#server/clock.ts";
+import { stripeAt } from "#test/emulators/stripe-vendor.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { RenewalWorld } from "#test/worlds/renewal-world.ts";
 import { compareSpan } from "./compare.ts";
@@ -9,7 +10,6 @@ import { instanceOf } from "./orders.ts";
 import { nextLook } from "./renewal-looks.ts";
 
 const HOUR_SEC = 3_600;
-const DAY_SEC = 86_400;
 
 test("a subscription is asked about around the end of its period, and every day", () => {
   const next = { next_at: 30 * DAY_SEC };
@@ -27,13 +27,7 @@ describe.each(databases)("renewed by Stripe on $name", (database) => {
 
   test("the vendor's package reads the emulated subscription and its invoices, and changes its price", async () => {
     const { subscription } = await world.subscribed(await world.plan());
-    const { port } = new URL(world.stripe.desk.url);
-    const vendor = new Stripe("sk_test_1", {
-      host: "127.0.0.1",
-      port: Number(port),
-      protocol: "http",
-      telemetry: false,
-    });
+    const vendor = stripeAt(world.stripe.desk.url);
     const session = await vendor.checkout.sessions.create({
       mode: "subscription",
       client_reference_id: "TGVENDOR",
@@ -56,7 +50,16 @@ describe.each(databases)("renewed by Stripe on $name", (database) => {
       expand: ["data.payments"],
     });
     expect(data[0]?.payments?.data[0]?.payment.payment_intent).toBe(`pi_${data[0]?.id}`);
-    const { items } = await vendor.subscriptions.retrieve(subscription.id);
+    const { items, customer } = await vendor.subscriptions.retrieve(subscription.id);
+    const portal = await vendor.billingPortal.sessions.create({
+      customer: String(customer),
+      return_url: "https://gate.example/",
+      flow_data: {
+        type: "payment_method_update",
+        after_completion: { type: "redirect", redirect: { return_url: "https://gate.example/" } },
+      },
+    });
+    expect(portal.url).toContain(subscription.customer);
     const item = items.data[0];
     expect(item?.current_period_end).toBe(world.stripe.billing.endOf(subscription));
     const changed = await vendor.subscriptions.update(subscription.id, {

@@ -14,24 +14,21 @@ import {
 import { findPeriodOfOrder, findPlanVersion, type PlanPeriodRow } from "#server/store/plans.ts";
 import { getUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import { priceOf } from "./order-price.ts";
+import { boundColumns, planCommission } from "./commission.ts";
+import { priceOf, worthOf } from "./order-price.ts";
 import type { Instance, Invoiced, Payment } from "./provider.ts";
 
 type BookTools = Pick<Tools, "db" | "clock" | "options">;
 
-/** Millionths of a yuan in a hundredth of a fen's worth: 1 % of 1 fen. */
-const MICRO_PER_PERCENT = 100;
-
-/** What an inviter earns by the price of a plan, as it is set now: frozen in the order (requirements Y53). */
-export function planCommission({ options }: Pick<Tools, "options">, yuanMinor: number): number {
-  return yuanMinor * MICRO_PER_PERCENT * options.get("PlanCommissionPercent");
+/** The rates that the first order froze. */
+function ratesOf({ product }: OrderRow): Pick<Instance, "rate" | "feeBp" | "costBp"> {
+  // Written by `draftOf` of orders alone; one of before margins knew what platforms keep has no `costBp`.
+  return { costBp: 0, ...(JSON.parse(product) as Pick<Instance, "rate" | "feeBp">) };
 }
 
-/** What a plan costs at the rate and the fee that its first order froze. */
+/** What a plan costs by them. */
 function priceAt(first: OrderRow, { price_minor }: PlanTerms): { amount: number; fee: number } {
-  // Written by `draftOf` of orders alone.
-  const { rate, feeBp } = JSON.parse(first.product) as Pick<Instance, "rate" | "feeBp">;
-  return priceOf(price_minor, { rate, feeBp });
+  return priceOf(price_minor, ratesOf(first));
 }
 
 /** What a renewal charges from its next period on. */
@@ -147,7 +144,7 @@ async function draftOf(tools: BookTools, { first, renewal, payment, invoice }: D
   const charge = isNext ? next : told;
   if (!charge) throw new Error(`the plan of renewal ${renewal.id} is gone`);
   const { planId, versionId, terms, period } = charge;
-  const { inviter_id } = await getUser(tools.db, first.user_id);
+  const user = await getUser(tools.db, first.user_id);
   const sale: PlanSale = {
     plan_id: planId,
     version_id: versionId,
@@ -156,6 +153,10 @@ async function draftOf(tools: BookTools, { first, renewal, payment, invoice }: D
     quota: terms.quota,
     ...(period && { follows: period.id }),
     terms,
+  };
+  const price = {
+    amount: isNext ? charge.amountMinor : renewal.amount_minor,
+    fee: charge.feeMinor,
   };
   const nowSec = tools.clock.seconds();
   const ref = { qr: "", url: "", session: invoice.id };
@@ -167,12 +168,14 @@ async function draftOf(tools: BookTools, { first, renewal, payment, invoice }: D
     product: JSON.stringify({ renewal_of: first.order_no, plan_id: planId, version_id: versionId }),
     quota: terms.quota,
     currency: renewal.currency,
-    amount_minor: isNext ? charge.amountMinor : renewal.amount_minor,
-    fee_minor: charge.feeMinor,
+    amount_minor: price.amount,
+    fee_minor: price.fee,
     giver_id: 0,
-    inviter_id,
+    inviter_id: user.inviter_id,
     gift_quota: 0,
-    commission_micro: planCommission(tools, terms.price_minor),
+    commission_micro: planCommission(tools, user, terms.price_minor),
+    ...boundColumns(tools),
+    ...worthOf(price, ratesOf(first)),
     status: "pending" as const,
     provider_ref: JSON.stringify(ref),
     created_at: nowSec,

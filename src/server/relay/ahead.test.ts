@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chatReply, chunk, DONE, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { asRoot, createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { QUESTION } from "#test/worlds/relay-world.ts";
 
 describe.each(databases)("on $name", (database) => {
@@ -13,7 +13,6 @@ describe.each(databases)("on $name", (database) => {
   let url: string;
   let userId: number;
   let key: string;
-  let drop: () => Promise<void>;
   let provider: Server;
   /** Open reservations each time the provider was connected, and each time it was called. */
   const seen: { connected: Promise<number>[]; asked: number[] } = { connected: [], asked: [] };
@@ -33,9 +32,7 @@ describe.each(databases)("on $name", (database) => {
   }
 
   beforeAll(async () => {
-    const { url: databaseUrl, drop: dropDatabase } = await database.create();
-    drop = dropDatabase;
-    app = await createTestApp({ databaseUrl });
+    app = await createAppOn(database);
     provider = createServer(async (req, res) => {
       let body = "";
       for await (const bytes of req) body += String(bytes);
@@ -68,7 +65,6 @@ describe.each(databases)("on $name", (database) => {
     provider.closeAllConnections();
     provider.close();
     await app.close();
-    await drop();
   });
 
   function ask(stream: boolean): Promise<Response> {

@@ -2,7 +2,14 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { answerLine, BATCH_MODEL, createBatchWorld, named, requestLine } from "#test/worlds/batch-world.ts";
+import {
+  answerLine,
+  BATCH_MODEL,
+  batchOrder,
+  createBatchWorld,
+  named,
+  requestLine,
+} from "#test/worlds/batch-world.ts";
 import { errorOf } from "#test/worlds/relay-world.ts";
 
 const batch = createBatchWorld();
@@ -249,7 +256,7 @@ describe("another's", () => {
         (await none.text()).replace(/(file-|batch_)\w+|"message":"[^"]*"/g, ""),
       );
     }
-    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const order = batchOrder(file.id);
     expect((await batch.send("POST", "/v1/batches", { key, body: order })).status).toBe(404);
     for (const path of ["/v1/files", "/v1/batches"]) {
       const list = (await (await batch.send("GET", path, { key })).json()) as { data: unknown[] };

@@ -2,7 +2,14 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { addKeys, newKey } from "#server/store/channel-keys.ts";
-import { answerLine, BATCH_MODEL, createBatchWorld, named, requestLine } from "#test/worlds/batch-world.ts";
+import {
+  answerLine,
+  BATCH_MODEL,
+  batchOrder,
+  createBatchWorld,
+  named,
+  requestLine,
+} from "#test/worlds/batch-world.ts";
 import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
 
 const batch = createBatchWorld();
@@ -70,7 +77,7 @@ describe("limits", () => {
       time_window: "day",
       amount: 350_000,
     });
-    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const order = batchOrder(file.id);
     const refused = await batch.send("POST", "/v1/batches", { body: order });
     expect([limit > 0, refused.status]).toEqual([true, 429]);
     expect(batch.upstream.batches()).toEqual([]);
@@ -83,7 +90,7 @@ describe("limits", () => {
     const subject = { subject: "token", subject_id: world.token.id } as const;
     await seedLimit(world.ctx, { ...subject, kind: "rpm", amount: 1 });
     batch.upstream.fail("/v1/batches", 400);
-    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const order = batchOrder(file.id);
     const submit = async () => (await batch.send("POST", "/v1/batches", { body: order })).status;
     expect(await submit()).toBe(400);
     batch.upstream.fail("");

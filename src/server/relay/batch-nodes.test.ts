@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { type BatchEmulator, startBatches } from "#test/emulators/batch-emulator.ts";
-import { answerLine, BATCH_MODEL, named, requestLine } from "#test/worlds/batch-world.ts";
-import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
+import { answerLine, BATCH_MODEL, batchOrder, named, requestLine } from "#test/worlds/batch-world.ts";
+import { PATIENCE } from "#test/worlds/nodes.ts";
+import { severalNodes } from "#test/worlds/several-nodes.ts";
 
 const BATCHES = 6;
 const LINES = named(1_200);
@@ -13,7 +14,7 @@ const LINES = named(1_200);
 const CHARGES = [1_000 * 25, 200 * 25];
 
 let upstream: BatchEmulator;
-const nodes = twoNodes();
+const nodes = severalNodes(2);
 const { apps, urls, node } = nodes;
 
 beforeAll(async () => {
@@ -35,7 +36,7 @@ test("submitted on one, ended on either, seen on both, booked once each", { time
     file: await toFile(text, "f"),
     purpose: "batch",
   });
-  const order = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+  const order = batchOrder(input_file_id);
   const ids: string[] = [];
   for (let n = 0; n < BATCHES; n += 1) ids.push((await client(n).batches.create(order)).id);
   const open = await ctx.db.selectFrom("reservations").select("node").execute();

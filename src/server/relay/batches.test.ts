@@ -3,9 +3,11 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 import { receipt } from "#server/api/receipt.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { linesOf } from "#server/tasks/batch/facts.ts";
+import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import {
   answerLine,
   BATCH_MODEL,
+  batchOrder,
   createBatchWorld,
   errorLine,
   named,
@@ -179,7 +181,7 @@ describe("beyond what its owner has", () => {
   test("no batch goes upstream, and parts that were set aside already are released", async () => {
     const file = await batch.upload(named(1_500).map((id) => requestLine(id)));
     const before = await world.money();
-    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const order = batchOrder(file.id);
     const refused = await batch.send("POST", "/v1/batches", { body: order });
     expect(refused.status).toBe(402);
     expect(batch.upstream.batches()).toEqual([]);
@@ -262,11 +264,7 @@ describe("its key", () => {
     expect(done.errors?.data?.[0]).toMatchObject({ code: "channel_gone" });
     expect(await batch.charges()).toEqual([]);
     expect((await world.money()).open).toBe(0);
-    const again = {
-      input_file_id: made.input_file_id,
-      endpoint: "/v1/chat/completions",
-      completion_window: "24h",
-    };
+    const again = batchOrder(made.input_file_id);
     const refused = await batch.send("POST", "/v1/batches", { body: again });
     expect([refused.status, await refused.text()]).toEqual([
       410,
@@ -277,7 +275,9 @@ describe("its key", () => {
 
 test("the price is that of the submission, with the option's ratio", async () => {
   await world.setOption("BatchRatio", "0.25");
+  const version = await seedPriceVersion(world.ctx);
   const { made, upstreamId } = await batch.submitted([requestLine("r-1")]);
+  await seedPriceVersion(world.ctx);
   await world.setOption("BatchRatio", "1");
   await world.setOption("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 100 }));
   batch.upstream.end(upstreamId, { output: answerLine("r-1"), counts: { completed: 1, failed: 0 } });
@@ -285,12 +285,13 @@ test("the price is that of the submission, with the option's ratio", async () =>
   await world.setOption("BatchRatio", "0.5");
   // (10 + 15) × 2 × 0.25, rounded up.
   expect(await batch.charges()).toEqual([13]);
+  expect((await world.money()).log).toMatchObject({ price_version: version });
 });
 
 test("is never submitted again when it may have been taken", async () => {
   const file = await batch.upload([requestLine("r-1")]);
   batch.upstream.fail("/v1/batches", 500);
-  const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+  const order = batchOrder(file.id);
   const refused = await batch.send("POST", "/v1/batches", { body: order });
   expect(refused.status).toBe(500);
   expect(batch.upstream.calls.filter(({ path }) => path === "/v1/batches")).toHaveLength(1);

@@ -1,21 +1,16 @@
 // Limits of tokens, users, groups and models, over real HTTP (requirements L07–L09): exactly as many calls pass as fit, whatever comes at
 // once, the others count nowhere, and everybody is told in the words of his own client.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import type { NewLimit } from "#server/store/limits.ts";
-import {
-  chatReply,
-  createFakeUpstream,
-  type FakeUpstream,
-  json,
-  type Step,
-} from "#test/emulators/fake-upstream.ts";
+import { chatReply, json, type Step } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { createCallNodes } from "#test/worlds/nodes.ts";
 import { rounds } from "#test/worlds/soak.ts";
 import { engines } from "#test/worlds/stores.ts";
+import { estimatePrompt } from "./billing/pricing-text.ts";
+import { readIncoming } from "./text/incoming.ts";
 
 /** An error in any format. */
 interface Told {
@@ -33,14 +28,21 @@ interface Told {
 /** A call's cost: 9 tokens in and 5 out, at ratio 15 and completion ratio 2. */
 const ASK = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
 
-describe.each(engines)("limits of calls on %s", (engine) => {
-  let database: PostgresDatabase | undefined;
-  let upstream: FakeUpstream;
-  const apps: TestApp[] = [];
-  const urls: string[] = [];
-  let serial = 0;
+/** What is taken for the prompt; an upstream that reports as much leaves nothing to give back or to owe. */
+const PROMPT = estimatePrompt(
+  readIncoming(
+    {
+      ...{ endpoint: "chat", pathModel: undefined, wantsEvents: false },
+      ...{ apiVersion: "", passHeaders: [] },
+    },
+    Buffer.from(JSON.stringify(ASK)),
+  ),
+);
 
-  const first = () => apps[0] ?? expect.fail();
+describe.each(engines)("limits of calls on %s", (engine) => {
+  const nodes = createCallNodes(engine, { count: 3 });
+  const { apps, urls, first } = nodes;
+  let serial = 0;
   const limit = async (change: Partial<NewLimit>) => {
     const id = await seedLimit(first().ctx, change);
     // Other nodes hear of it a moment later.
@@ -49,34 +51,14 @@ describe.each(engines)("limits of calls on %s", (engine) => {
   };
 
   beforeAll(async () => {
-    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
-    upstream = await createFakeUpstream();
-    const env = { MASTER_KEY: "one master key for all nodes of the test" };
-    const options = database === undefined ? {} : { databaseUrl: database.url, env };
-    for (let node = 0; node < (engine === "postgres" ? rounds(2, 3) : 1); node += 1) {
-      const app = await createTestApp(options);
-      apps.push(app);
-      urls.push(await app.listen());
-    }
-    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
-    await first().call(asRoot, "POST", "/api/channel/", draft);
-    for (const { ctx } of apps)
-      await vi.waitFor(() => expect(ctx.candidates.find("default", "gpt-4")).toHaveLength(1), {
-        timeout: 10_000,
-      });
-    await first().ctx.options.set("PreConsumedQuota", "0");
-    upstream.script(answer);
+    await nodes.addChannel();
+    nodes.upstream.script(answer);
   });
   afterEach(async () => {
     await dropLimits(first().ctx);
     for (const { ctx } of apps) await ctx.coord.publish("users", "");
-    upstream.script(answer);
+    nodes.upstream.script(answer);
     expect(await checkLedger(first().ctx.db)).toEqual([]);
-  });
-  afterAll(async () => {
-    for (const app of apps) await app.close();
-    await upstream.close();
-    await database?.drop();
   });
 
   const answer: Step = json({
@@ -177,7 +159,7 @@ describe.each(engines)("limits of calls on %s", (engine) => {
 
     test("calls of a day, streams among them: exactly as many as fit", async () => {
       const who = await newcomer();
-      upstream.script(streamed);
+      nodes.upstream.script(streamed);
       await limit({
         subject: "user",
         subject_id: who.userId,
@@ -226,11 +208,28 @@ describe.each(engines)("limits of calls on %s", (engine) => {
     },
   );
 
+  test.each(["tpm", "input_tpm", "output_tpm"] as const)(
+    "%s, asked for by many calls at once over all nodes: exactly as many pass as it has tokens for",
+    async (kind) => {
+      const who = await newcomer();
+      const one = { tpm: PROMPT + 5, input_tpm: PROMPT, output_tpm: 5 }[kind];
+      const usage = { prompt_tokens: PROMPT, completion_tokens: 5, total_tokens: PROMPT + 5 };
+      nodes.upstream.script(json({ ...chatReply("hi"), usage }));
+      await limit({ subject: "token", subject_id: who.tokenId, kind, amount: one * 4 });
+      expect(await count(Array.from({ length: 24 }, (_, index) => ask(who.key, ASK, index)))).toEqual([
+        4, 20,
+      ]);
+      // It was refused for its tokens: it counts nowhere, and another user's call has room.
+      expect(await count([ask((await newcomer()).key)])).toEqual([1, 0]);
+    },
+  );
+
   test("calls a minute, over all nodes; the headers tell what is left, and those of the upstream do not come through", async () => {
     const who = await newcomer();
-    upstream.script((res) => {
+    nodes.upstream.script((res) => {
       for (const name of ["x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit"])
         res.setHeader(name, "9999");
+      res.setHeader("RateLimit-Policy", '"rpm";q=9999;w=60').setHeader("RateLimit", '"rpm";r=9998;t=8');
       res.setHeader("content-type", "application/json").end(JSON.stringify(chatReply("hi")));
     });
     await limit({ subject: "token", subject_id: who.tokenId, kind: "rpm", amount: 6 });
@@ -266,14 +265,33 @@ describe.each(engines)("limits of calls on %s", (engine) => {
     await limit({ subject: "token", subject_id: who.tokenId, kind: "tpm", amount: 1_000 });
     const large = await ask(who.key, { ...ASK, max_tokens: 1, max_completion_tokens: 10_000 });
     expect([large.status, (await large.json()).error.code]).toEqual([400, "request_exceeds_limit"]);
-    for (const body of [{ ...ASK, n: 128, max_tokens: 500 }])
-      expect((await ask(who.key, body)).status).toBe(400);
+    // Every choice may be as long as the cap.
+    for (const body of [
+      { ...ASK, n: 128, max_tokens: 500 },
+      { ...ASK, n: 10, max_tokens: 101 },
+    ])
+      expect((await (await ask(who.key, body)).json()).error.code).toBe("request_exceeds_limit");
+    // A cap that is none takes nothing, and gives nothing.
+    for (const max_tokens of [-1, -10_000, 1e308])
+      expect((await ask(who.key, { ...ASK, max_tokens })).status, String(max_tokens)).toBe(400);
+    expect((await ask(who.key, { ...ASK, n: -10 })).status).toBe(400);
+    expect(Number(await left(who.key))).toBeGreaterThan(970);
     for (let call = 0; call < 8; call += 1) {
       const response = await ask(who.key, { ...ASK, max_tokens: 600 });
       expect([call, response.status]).toEqual([call, 200]);
       await response.text();
       // The count goes back beside the answer.
       await expect.poll(async () => Number((await left(who.key)) ?? 0)).toBeGreaterThan(650);
+    }
+  });
+
+  test("the first call fits into any limit of tokens when it names no cap", async () => {
+    const { max_tokens: _none, ...open } = ASK;
+    for (const kind of ["tpm", "input_tpm", "output_tpm"] as const) {
+      const who = await newcomer();
+      // Less than its prompt alone.
+      await limit({ subject: "token", subject_id: who.tokenId, kind, amount: 4 });
+      expect([kind, (await ask(who.key, open)).status]).toEqual([kind, 200]);
     }
   });
 
@@ -286,16 +304,16 @@ describe.each(engines)("limits of calls on %s", (engine) => {
   test("calls at once", async () => {
     const who = await newcomer();
     const opened = Promise.withResolvers<void>();
-    upstream.script(
+    nodes.upstream.script(
       (res) =>
         void opened.promise.then(() =>
           res.setHeader("content-type", "application/json").end(JSON.stringify(chatReply("hi"))),
         ),
     );
     await limit({ subject: "user", subject_id: who.userId, kind: "running", amount: 3 });
-    const before = upstream.journal.length;
+    const before = nodes.upstream.journal.length;
     const answers = Array.from({ length: 8 }, (_, index) => ask(who.key, ASK, index));
-    await expect.poll(() => upstream.journal.length - before, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => nodes.upstream.journal.length - before, { timeout: 10_000 }).toBe(3);
     opened.resolve();
     expect(await count(answers)).toEqual([3, 5]);
   });
@@ -340,7 +358,7 @@ describe.each(engines)("limits of calls on %s", (engine) => {
     await first().ctx.db.updateTable("limits").set({ mode: "clamp" }).where("id", "=", id).execute();
     for (const { ctx } of apps) await ctx.coord.publish("users", "");
     const lowered = await ask(who.key, { ...ASK, max_tokens: 1_000 });
-    const sent = JSON.parse(upstream.journal.at(-1)?.text ?? "{}");
+    const sent = JSON.parse(nodes.upstream.journal.at(-1)?.text ?? "{}");
     expect(lowered.status).toBe(200);
     expect(sent.max_tokens).toBeLessThan(100);
     expect(lowered.headers.get("x-tollgate-max-tokens")).toBe(String(sent.max_tokens));

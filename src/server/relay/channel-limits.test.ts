@@ -1,52 +1,42 @@
 // Limits of channels and of their keys (requirements C39, C40): what has no room is passed over without a fault, the next candidate serves, and
 // all nodes count together. In the ledger a day's quota is exact, whatever fails and moves on.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { checkLimits } from "#server/money/ledger-check-limits.ts";
 import { parseAttempts } from "#server/store/failed-attempts.ts";
-import {
-  chatReply,
-  createFakeUpstream,
-  type FakeUpstream,
-  json,
-  type Step,
-} from "#test/emulators/fake-upstream.ts";
+import { chatReply, json, type Step } from "#test/emulators/fake-upstream.ts";
+import { until } from "#test/emulators/raw-http.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { asRoot } from "#test/worlds/app.ts";
+import { dropLimits, seedLimit } from "#test/worlds/limits.ts";
+import { createCallNodes } from "#test/worlds/nodes.ts";
 import { errorOf } from "#test/worlds/relay-world.ts";
 import { engines } from "#test/worlds/stores.ts";
+import { Queues } from "./routing/queues.ts";
 
 /** A call that costs what is set aside for it: 9 tokens in and 5 out, at ratio 15 and completion ratio 2. */
 const ASK = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
 const PATIENCE = { timeout: 30_000 };
+/** Source: requirements C40. */
+const WAITING = 64;
+/** A caller in the middle of the queue. */
+const LEAVER = 30;
 const answer: Step = json({
   ...chatReply("hi"),
   usage: { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 },
 });
 
 describe.each(engines)("limits of channels on %s", (engine) => {
-  let database: PostgresDatabase | undefined;
-  let upstream: FakeUpstream;
+  const nodes = createCallNodes(engine, { count: 2 });
+  const { apps, urls, first } = nodes;
   let key = "";
-  const apps: TestApp[] = [];
-  const urls: string[] = [];
-  const first = () => apps[0] ?? expect.fail();
+  let tokenId = 0;
 
   beforeAll(async () => {
-    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
-    upstream = await createFakeUpstream();
-    const env = { MASTER_KEY: "one master key for all nodes of the test" };
-    const options = database === undefined ? {} : { databaseUrl: database.url, env };
-    for (let node = 0; node < (engine === "postgres" ? 2 : 1); node += 1) {
-      const app = await createTestApp(options);
-      apps.push(app);
-      urls.push(await app.listen());
-    }
-    await first().ctx.options.set("PreConsumedQuota", "0");
     await queueFor(0);
     const { id } = await seedUser(first().ctx, `${engine}capped`);
-    ({ key } = await seedToken(first().ctx, id));
+    ({ key, id: tokenId } = await seedToken(first().ctx, id));
   });
   afterEach(async () => {
     await first().ctx.db.updateTable("channels").set({ deleted_at: 1 }).execute();
@@ -54,11 +44,6 @@ describe.each(engines)("limits of channels on %s", (engine) => {
     await seen(0);
     expect(await checkLedger(first().ctx.db)).toEqual([]);
     expect(await checkLimits(first().ctx.db)).toEqual([]);
-  });
-  afterAll(async () => {
-    for (const app of apps) await app.close();
-    await upstream.close();
-    await database?.drop();
   });
 
   async function seen(channels: number): Promise<void> {
@@ -80,7 +65,7 @@ describe.each(engines)("limits of channels on %s", (engine) => {
     const names = ["a", "b", "c"];
     for (const [index, draft] of drafts.entries()) {
       const made = { type: 8, name: names[index], key: names[index], priority: 9 - index, group: "default" };
-      const body = { ...made, base_url: upstream.url, models: "gpt-4", ...draft };
+      const body = { ...made, base_url: nodes.upstream.url, models: "gpt-4", ...draft };
       expect(await first().call(asRoot, "POST", "/api/channel/", body)).toMatchObject({ success: true });
     }
     await seen(drafts.length);
@@ -89,11 +74,12 @@ describe.each(engines)("limits of channels on %s", (engine) => {
       .map(({ id }) => id);
   }
 
-  function ask(at = 0, body: object = ASK): Promise<Response> {
+  function ask(at = 0, body: object = ASK, signal?: AbortSignal): Promise<Response> {
     return fetch(`${urls[at % urls.length]}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer sk-${key}` },
       body: JSON.stringify(body),
+      ...(signal && { signal }),
     });
   }
 
@@ -105,10 +91,10 @@ describe.each(engines)("limits of channels on %s", (engine) => {
 
   /** Scripts the upstream, and counts its calls by key from now on. */
   function counting(step: Step): () => Record<string, number> {
-    const start = upstream.journal.length;
-    upstream.script(step);
+    const start = nodes.upstream.journal.length;
+    nodes.upstream.script(step);
     return () => {
-      const keys = upstream.journal.slice(start).map(({ headers }) => headers.authorization ?? "");
+      const keys = nodes.upstream.journal.slice(start).map(({ headers }) => headers.authorization ?? "");
       const counts: Record<string, number> = {};
       for (const one of keys) counts[one.slice(7)] = (counts[one.slice(7)] ?? 0) + 1;
       return counts;
@@ -154,7 +140,7 @@ describe.each(engines)("limits of channels on %s", (engine) => {
     const calls = counting(step);
     const body = { ...ASK, max_tokens: 40 };
     const asked = Promise.all(Array.from({ length: 6 }, (_, index) => ask(index, body)));
-    await expect.poll(() => upstream.journal.length && calls(), PATIENCE).toMatchObject({ b: 5 });
+    await expect.poll(() => nodes.upstream.journal.length && calls(), PATIENCE).toMatchObject({ b: 5 });
     expect(calls()).toEqual({ a: 1, b: 5 });
     open();
     for (const one of await asked) expect((await one.json()).usage.total_tokens).toBe(14);
@@ -165,7 +151,7 @@ describe.each(engines)("limits of channels on %s", (engine) => {
 
   test("a day's quota is exact, also where calls fail on one channel and are answered by another", async () => {
     const [capped = 0] = await channels({ limits: { day_quota: 1_000_000 } }, {});
-    upstream.script(answer);
+    nodes.upstream.script(answer);
     const windowOf = () =>
       first()
         .ctx.db.selectFrom("limit_windows")
@@ -224,6 +210,98 @@ describe.each(engines)("limits of channels on %s", (engine) => {
     open();
     expect((await running).status).toBe(200);
     expect(await Promise.all(waiting)).toEqual([200, 200, 200, 200]);
+    await queueFor(0);
+  });
+
+  test("a call that all are too full for counts in no limit of its caller (requirements L07)", async () => {
+    const { ctx } = first();
+    const own = { subject: "token", subject_id: tokenId } as const;
+    await seedLimit(ctx, { ...own, kind: "rpm", amount: 10 });
+    await seedLimit(ctx, { ...own, kind: "tpm", amount: 1_000 });
+    await seedLimit(ctx, { ...own, kind: "calls", amount: 10, time_window: "day" });
+    await ctx.options.set("TokenRequestsPerMinute", "10");
+    await channels({ limits: { rpm: 1 } });
+    counting(answer);
+    expect((await ask()).status).toBe(200);
+    for (let call = 0; call < 20; call += 1)
+      expect(await errorOf(await ask())).toMatchObject({ status: 429, code: "channel_limit_exceeded" });
+    const headers = { authorization: `Bearer sk-${key}` };
+    const left = async () => {
+      const { limits, windows } = await (await fetch(`${urls[0]}/v1/usage`, { headers })).json();
+      return [...limits, ...windows].map(({ kind, limit, remaining }) => [kind, limit - remaining]);
+    };
+    // What the answered one took of a minute comes back with time; all twenty would have left nothing.
+    const none = expect.toSatisfy((taken: number) => taken <= 1);
+    const few = expect.toSatisfy((taken: number) => taken <= 14);
+    await expect.poll(left, PATIENCE).toEqual([
+      ["rpm", none],
+      ["rpm", none],
+      ["tpm", few],
+      ["calls", 1],
+    ]);
+    await ctx.options.set("TokenRequestsPerMinute", "0");
+    await dropLimits(ctx);
+  });
+
+  test("a hundred callers of one place: 64 wait in their order, 35 are refused, and one who leaves makes room", async () => {
+    await channels({ limits: { running: 1 } });
+    await queueFor(30);
+    const { step, open } = gated();
+    let inFlight = 0;
+    let most = 0;
+    const start = nodes.upstream.journal.length;
+    nodes.upstream.script(async (res, asked) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      res.once("close", () => {
+        inFlight -= 1;
+      });
+      await step(res, asked);
+    });
+    const served = () =>
+      nodes.upstream.journal.slice(start).map(({ json: { messages } }) => Number(messages[0].content));
+    const joins = vi.spyOn(Queues.prototype, "join");
+    const leaver = new AbortController();
+    /** Callers come one after the other: the next when the one before has its place, or has none. */
+    const come = async (caller: number, signal?: AbortSignal) => {
+      const before = joins.mock.calls.length;
+      const question = { ...ASK, messages: [{ role: "user", content: String(caller) }] };
+      const told = ask(0, question, signal).then(
+        (response) => response,
+        () => undefined,
+      );
+      await until(() => joins.mock.calls.length > before || served().includes(caller));
+      return { told };
+    };
+    const callers = [];
+    for (let caller = 0; caller < 100; caller += 1)
+      callers.push(await come(caller, caller === LEAVER ? leaver.signal : undefined));
+    const refused = await Promise.all(callers.slice(WAITING + 1).map(({ told }) => told));
+    for (const response of refused) {
+      expect(Number(response?.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(response?.status).toBe(429);
+      expect(await response?.json()).toMatchObject({ error: { code: "channel_limit_exceeded" } });
+    }
+    // The first is at the upstream, and no other caller is.
+    expect([refused.length, served(), inFlight]).toEqual([35, [0], 1]);
+    leaver.abort();
+    expect(await callers[LEAVER]?.told).toBeUndefined();
+    const newcomer = await vi.waitFor(async () => {
+      const place = await come(100);
+      // Not refused, as the hundredth was.
+      expect(await Promise.race([place.told, sleep(200)])).toBeUndefined();
+      return place;
+    }, PATIENCE);
+    const beyond = await come(101);
+    expect((await beyond.told)?.status).toBe(429);
+    open();
+    const waited = await Promise.all(callers.slice(0, WAITING + 1).map(({ told }) => told));
+    const statuses = waited.map((response) => response?.status);
+    expect(statuses).toEqual(statuses.map((_, caller) => (caller === LEAVER ? undefined : 200)));
+    expect((await newcomer.told)?.status).toBe(200);
+    const inOrder = Array.from({ length: WAITING + 1 }, (_, caller) => caller);
+    expect(served()).toEqual([...inOrder.filter((caller) => caller !== LEAVER), 100]);
+    expect(most).toBe(1);
     await queueFor(0);
   });
 });

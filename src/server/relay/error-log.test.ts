@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { chunk, json, reset, sse } from "#test/emulators/fake-upstream.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
+import { callerOf } from "#test/seeds/caller.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { CHANNEL_KEY, createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { createTestDatabase } from "#test/worlds/stores.ts";
@@ -177,33 +178,19 @@ describe("no entry of a failure", () => {
 });
 
 describe("entries are few", () => {
-  const call = (userId: number): FailedCall => {
-    const base = { tokenId: 1, tokenName: "t", username: "u", group: "default", isAdmin: false };
-    return {
-      requestId: "many",
-      startedMs: 0,
-      channel: undefined,
-      failedAttempts: [],
-      next: undefined,
-      decidedBefore: "",
-      caller: {
-        ...base,
-        userId,
-        payerId: userId,
-        models: undefined,
-        limits: [],
-        plans: [],
-        pin: undefined,
-        isGroupNamed: false,
-        language: "",
-        fallbacks: [],
-      },
-      model: "m",
-      isStream: false,
-      status: 404,
-      fault: localErrors.modelUnknown("m"),
-    };
-  };
+  const call = (userId: number): FailedCall => ({
+    requestId: "many",
+    startedMs: 0,
+    channel: undefined,
+    failedAttempts: [],
+    next: undefined,
+    decidedBefore: "",
+    caller: callerOf(userId, 1),
+    model: "m",
+    isStream: false,
+    status: 404,
+    fault: localErrors.modelUnknown("m"),
+  });
   const untold = () =>
     world.ctx.events.samples().find(({ name }) => name === "tollgate_failed_calls_unlogged_total")?.value ??
     0;

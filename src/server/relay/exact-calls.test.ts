@@ -1,23 +1,13 @@
 // Quota for so many calls pays for exactly as many: of calls at the same moment, plain or as a stream, those that are paid for get a
 // whole answer, and all others are refused before an upstream is called.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
-import {
-  chunk,
-  createFakeUpstream,
-  DONE,
-  type FakeUpstream,
-  json,
-  sse,
-  usageChunk,
-} from "#test/emulators/fake-upstream.ts";
+import { chunk, DONE, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
-import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { createCallNodes } from "#test/worlds/nodes.ts";
 import { estimatePrompt } from "./billing/pricing-text.ts";
 import { readIncoming } from "./text/incoming.ts";
 
-const MASTER_KEY = "one master key for all nodes of the test";
 /** On a busy machine. */
 const PATIENCE = { timeout: 10_000 };
 const OUTPUT = 100;
@@ -63,10 +53,10 @@ const stream = sse(...words.flat(), chunk({}, "stop"), usageChunk(usage), DONE);
 const PRICE = (PROMPT + OUTPUT * 2) * 15;
 
 const SETUPS = [
-  { name: "SQLite", nodes: 1, isShared: false },
-  { name: "PostgreSQL", nodes: 1, isShared: true },
-  { name: "two nodes on PostgreSQL", nodes: 2, isShared: true },
-];
+  { name: "SQLite", engine: "sqlite", count: 1 },
+  { name: "PostgreSQL", engine: "postgres", count: 1 },
+  { name: "two nodes on PostgreSQL", engine: "postgres", count: 2 },
+] as const;
 const CASES = [
   [10, 5],
   [100, 30],
@@ -76,44 +66,15 @@ const CASES = [
   [1_000, 100],
 ] as const;
 
-describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
-  const apps: TestApp[] = [];
-  const urls: string[] = [];
-  let upstream: FakeUpstream;
+describe.each(SETUPS)("on $name", ({ name, engine, count }) => {
+  const nodes = createCallNodes(engine, { count });
+  const { urls, first } = nodes;
   let payers = 0;
-  let drop = async () => {};
 
   beforeAll(async () => {
-    upstream = await createFakeUpstream();
-    upstream.script((res, asked) => (asked.json.stream === true ? stream : answer)(res, asked));
-    let databaseUrl: string | undefined;
-    if (isShared) {
-      const database = await createPostgresDatabase();
-      databaseUrl = database.url;
-      drop = database.drop;
-    }
-    for (let node = 0; node < nodes; node += 1) {
-      const app = await createTestApp({ databaseUrl, env: { MASTER_KEY } });
-      apps.push(app);
-      urls.push(await app.listen());
-    }
-    await first().ctx.options.set("PreConsumedQuota", "0");
-    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
-    await first().call(asRoot, "POST", "/api/channel/", draft);
-    for (const { ctx } of apps) {
-      await vi.waitFor(() => expect(ctx.candidates.find("default", "gpt-4")).toHaveLength(1), PATIENCE);
-      await vi.waitFor(() => expect(ctx.options.get("PreConsumedQuota")).toBe(0), PATIENCE);
-    }
+    nodes.upstream.script((res, asked) => (asked.json.stream === true ? stream : answer)(res, asked));
+    await nodes.addChannel();
   });
-  afterAll(async () => {
-    for (const app of apps) await app.close();
-    await upstream.close();
-    await drop();
-  });
-
-  function first(): TestApp {
-    return apps[0] ?? expect.fail();
-  }
 
   /** A caller whose account, token or both have quota for so many calls; the other has plenty. */
   async function payerOf(who: string, calls: number): Promise<string> {
@@ -134,7 +95,7 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
 
   async function call(key: string, index: number): Promise<"whole" | "refused" | string> {
     const isStream = index % 3 === 0;
-    const response = await fetch(`${urls[index % nodes]}/v1/chat/completions`, {
+    const response = await fetch(`${urls[index % count]}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
       body: bodyOf(isStream),
@@ -157,14 +118,14 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
       `%i calls at once, quota for %i (${name})`,
       async (calls, paid) => {
         const key = await payerOf(who, paid);
-        const before = upstream.journal.length;
+        const before = nodes.upstream.journal.length;
         const outcomes = await Promise.all(Array.from({ length: calls }, (_, index) => call(key, index)));
         const counts = Map.groupBy(outcomes, (outcome) => outcome);
         expect([...counts].map(([outcome, same]) => [outcome, same.length]).sort()).toEqual([
           ["refused", calls - paid],
           ["whole", paid],
         ]);
-        expect(upstream.journal.length - before).toBe(paid);
+        expect(nodes.upstream.journal.length - before).toBe(paid);
       },
     );
   });

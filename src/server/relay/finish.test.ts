@@ -2,6 +2,7 @@
 // charged by its last checkpoint.
 import { expect, it } from "vitest";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import { callerOf } from "#test/seeds/caller.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { Account, priceOf } from "./billing/account.ts";
 import { TextPricing } from "./billing/pricing-text.ts";
@@ -15,20 +16,7 @@ async function uncountable(requestId: string) {
   const tokens = { count: () => Promise.reject(new Error("no count")), close: () => Promise.resolve() };
   const tools = { ledger, prices, options, clock, events, tokens };
   const channelId = await world.addChannel();
-  const base = {
-    tokenName: "t",
-    username: "u",
-    group: "default",
-    isAdmin: false,
-    models: undefined,
-    limits: [],
-    plans: [],
-    isGroupNamed: false,
-    language: "",
-    fallbacks: [],
-    pin: undefined,
-  };
-  const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };
+  const caller = callerOf(world.userId, world.token.id);
   const outside = { endpoint: "chat", isStream: false, wantsEvents: false, apiVersion: "" } as const;
   const incoming = readIncoming(
     { ...outside, pathModel: undefined, passHeaders: [], session: "" },

@@ -1,6 +1,7 @@
 // Channels with several keys, end to end: what one key does wrong ends the key, and the channel serves on (requirements C26, C27, C28).
 import { describe, expect, it } from "vitest";
 import { testChannel } from "#server/channels/probe.ts";
+import { nextKeyProbe } from "#server/channels/probe-times.ts";
 import { sealProxy } from "#server/channels/proxies.ts";
 import { keyProbes } from "#server/jobs/key-probes.ts";
 import { keyUsage } from "#server/store/channel-key-lists.ts";
@@ -39,6 +40,9 @@ async function addSeveral(count: number, seed: ChannelSeed = {}, mode = "round_r
 const keysOf = (id: number) => listSealedKeys(world.ctx.db, id);
 const channelRow = (id: number) =>
   world.ctx.db.selectFrom("channels").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+/** All keys of a channel are to be asked again at this time, seconds. */
+const dueNow = (id: number, now: number) =>
+  world.ctx.db.updateTable("channel_keys").set({ probe_time: now }).where("channel_id", "=", id).execute();
 /** Refuses some keys, answers to the others. */
 function refusing(answer: Step, ...bad: readonly string[]): Step {
   return (res, asked) => {
@@ -111,11 +115,7 @@ describe("one of fifty keys that is refused", () => {
     // Not yet due: no key is asked.
     world.upstream.script(json(chatReply("hi")));
     expect(await keyProbes.run(world.ctx)).toBe("0 asked, 0 enabled");
-    await world.ctx.db
-      .updateTable("channel_keys")
-      .set({ probe_time: 1 })
-      .where("channel_id", "=", id)
-      .execute();
+    await dueNow(id, 1);
     expect(await keyProbes.run(world.ctx)).toBe("1 asked, 1 enabled");
     expect(await channelRow(id)).toMatchObject({ status: 1, status_reason: "" });
     await world.ctx.candidates.reload();
@@ -129,18 +129,76 @@ describe("one of fifty keys that is refused", () => {
     await world.setOption("RetryTimes", "2");
     await askAll(4);
     await expect.poll(async () => (await keysOf(id))[0]?.status).toBe(AUTO_OFF);
-    const waits: number[] = [];
-    for (let round = 0; round < 5; round += 1) {
-      const now = world.ctx.clock.seconds();
-      await world.ctx.db
-        .updateTable("channel_keys")
-        .set({ probe_time: now })
-        .where("channel_id", "=", id)
-        .execute();
-      await keyProbes.run(world.ctx);
-      waits.push(Math.round((((await keysOf(id))[0]?.probe_time ?? 0) - now) / 100) * 100);
-    }
-    expect(waits).toEqual([3_600, 21_600, 86_400, 86_400, 86_400]);
+    const first = (await keysOf(id))[0];
+    expect((first?.probe_time ?? 0) - (first?.status_time ?? 0)).toBe(600);
+    const waitsOf = async (rounds: number) => {
+      const waits: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const now = world.ctx.clock.seconds();
+        await dueNow(id, now);
+        await keyProbes.run(world.ctx);
+        waits.push(Math.round((((await keysOf(id))[0]?.probe_time ?? 0) - now) / 100) * 100);
+      }
+      return waits;
+    };
+    expect(await waitsOf(5)).toEqual([3_600, 21_600, 86_400, 86_400, 86_400]);
+    // On the operator's schedule: 5 minutes at first, 6 times as long each time, two hours at most.
+    await world.setOption("ChannelKeyProbeMinutes", "5");
+    await world.setOption("ChannelKeyProbeMaxHours", "2");
+    await world.ctx.db.updateTable("channel_keys").set({ probes: 0 }).where("channel_id", "=", id).execute();
+    expect(await waitsOf(3)).toEqual([1_800, 7_200, 7_200]);
+    await world.setOption("ChannelKeyProbeMaxHours", "0");
+    expect(await waitsOf(1)).toEqual([300]);
+    // Switched off, no key is asked, however long it has waited; switched on, it is.
+    await world.setOption("ChannelKeyProbeMinutes", "0");
+    await dueNow(id, 1);
+    world.upstream.script(json(chatReply("hi")));
+    world.upstream.journal.length = 0;
+    expect(await keyProbes.run(world.ctx)).toBe("off");
+    expect(world.upstream.journal).toEqual([]);
+    await world.setOption("ChannelKeyProbeMinutes", "10");
+    await keyProbes.run(world.ctx);
+    expect((await keysOf(id))[0]).toMatchObject({ status: 1, probes: 0 });
+    await world.setOption("ChannelKeyProbeMaxHours", "24");
+  });
+});
+
+describe("a key whose account has run out", () => {
+  it("is off after three answers of 402, asked again when a day begins at the latest, and serves when there is quota", async () => {
+    await world.setOption("RetryTimes", "2");
+    await world.setOption("AutomaticDisableChannelEnabled", "true");
+    // What is left of channels that are gone would be due too.
+    await world.ctx.db.deleteFrom("channel_keys").execute();
+    const id = await addSeveral(3, {}, "first");
+    const spent = json({ error: { message: "Insufficient Balance", type: "unknown_error" } }, 402);
+    world.upstream.script(refusing(spent, keyName(0)));
+    expect(await askAll(4)).toEqual([200, 200, 200, 200]);
+    await expect.poll(async () => (await keysOf(id)).map(({ status }) => status)).toEqual([AUTO_OFF, 1, 1]);
+    const stateOf = async () => (await keysOf(id))[0] ?? expect.fail("no key");
+    const off = await stateOf();
+    expect(off.status_reason).toContain("402");
+    expect(off.probe_time - off.status_time).toBeLessThanOrEqual(600);
+    // As late as it may be asked, a new day comes first.
+    const day = 1_800_057_600;
+    const late = nextKeyProbe({ since: day - 60, probes: 9, reason: off.status_reason }, world.ctx);
+    expect([day % 86_400, late - day]).toEqual([0, 300]);
+    // Asked in vain it stays off, and the others go on.
+    await world.ctx.candidates.reload();
+    await dueNow(id, 1);
+    expect(await keyProbes.run(world.ctx)).toBe("1 asked, 0 enabled");
+    expect(await stateOf()).toMatchObject({ status: AUTO_OFF, probes: 1 });
+    world.upstream.journal.length = 0;
+    await askAll(3);
+    expect(usedKeys()).not.toContain(keyName(0));
+    // The account is filled up.
+    world.upstream.script(json(chatReply("hi")));
+    await dueNow(id, 1);
+    expect(await keyProbes.run(world.ctx)).toBe("1 asked, 1 enabled");
+    expect(await stateOf()).toMatchObject({ status: 1, status_reason: "", probes: 0 });
+    await world.ctx.candidates.reload();
+    world.upstream.journal.length = 0;
+    expect(await askAll(2)).toEqual([200, 200]);
+    expect(usedKeys()).toEqual([keyName(0), keyName(0)]);
   });
 });
 

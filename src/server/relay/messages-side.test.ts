@@ -2,7 +2,9 @@
 import { createServer } from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { addKeys, newKey } from "#server/store/channel-keys.ts";
 import { setChannelLimits } from "#server/store/channel-limits.ts";
+import { statusFault } from "#server/upstream/errors/fault.ts";
 import { json, silence, sse } from "#test/emulators/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
@@ -120,6 +122,38 @@ describe("a count of tokens", () => {
       told.push((await sdk().messages.countTokens({ model, messages })).input_tokens);
     expect(told).toEqual([4_711, 4_711, own.input_tokens, own.input_tokens]);
     expect(world.upstream.journal).toHaveLength(2);
+  });
+
+  it("is asked of no channel that rests, and of a key that does not", async () => {
+    await world.addChannel({ type: 8, models: model });
+    const own = await sdk().messages.countTokens({ model, messages });
+    const id = await world.addChannel({ type: 14, models: model });
+    const { db, candidates, health, secrets } = world.ctx;
+    const second = "sk-canary-second-key-0123456789";
+    const row = {
+      ...newKey(1),
+      ...{ key_hash: secrets.hash(second), key_sealed: secrets.seal(second, "channels.key") },
+    };
+    await db.transaction().execute((tx) => addKeys(tx, id, [row], 1));
+    await candidates.reload();
+    world.upstream.script(json({ input_tokens: 4_711 }));
+    const count = async () => (await sdk().messages.countTokens({ model, messages })).input_tokens;
+    const live = candidates.byId(id) ?? expect.fail("no channel");
+    const [first = 0] = live.keys?.ids ?? [];
+    const fault = statusFault({ status: 404, body: undefined, text: "", retryAfterMs: 0, secrets: [] });
+    const failure = { model, fault, isDisabling: false, isModelAbsent: true, now: Date.now() };
+    live.keys?.failed({ ...live, keyId: first }, failure);
+    expect(await count()).toBe(4_711);
+    expect(world.upstream.journal.map(({ headers }) => headers["x-api-key"])).toEqual([second]);
+    for (let call = 0; call < 3; call += 1)
+      health.failed(
+        id,
+        model,
+        { ...fault, blame: "channel", upstreamStatus: 500 },
+        health.calling(id, model),
+      );
+    expect(await count()).toBe(own.input_tokens);
+    expect(world.upstream.journal).toHaveLength(1);
   });
 
   it("is refused like an answer would be", async () => {

@@ -5,22 +5,20 @@ import type { Admission, LimitedCall } from "./admission/call-limits.ts";
 import { Account } from "./billing/account.ts";
 import { type CostCap, costCapOf, fitCost } from "./billing/cost-cap.ts";
 import { estimatePrompt, expectedOutput, pricingOf } from "./billing/pricing-text.ts";
-import type { ClientResponse } from "./http/client-response.ts";
-import { limitErrors } from "./http/limit-errors.ts";
+import { isOfLimit, limitErrors } from "./http/limit-errors.ts";
+import type { LimitHead } from "./http/limit-head.ts";
 import { LocalError } from "./http/local-errors.ts";
-import { rateHeaders } from "./http/rate-headers.ts";
 import type { Admitted, RequestState } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
 import type { IncomingRequest } from "./text/incoming.ts";
 
 /** Passes the limits of a caller; what the call takes of them is given back at its end. Throws: LocalError. */
 export async function passLimits(
-  { callLimits, ctx }: Services,
+  { callLimits }: Services,
   state: RequestState,
-  response: ClientResponse,
   { caller, incoming }: Pick<Admitted, "caller" | "incoming">,
 ): Promise<void> {
-  const { model, endpoint, maxTokens, choices } = incoming;
+  const { model, maxTokens, choices } = incoming;
   const isText = incoming.task === undefined;
   const admission = await callLimits.admit({
     caller,
@@ -30,7 +28,7 @@ export async function passLimits(
     output: isText ? expectedOutput(incoming) : 0,
     address: state.address,
   });
-  response.rateHead = rateHeaders(admission.rates, endpoint === "messages", ctx.clock.now());
+  state.limitHead?.passed(admission.rates);
   if (admission.fault !== undefined) throw new LocalError(admission.fault);
   state.admission = admission;
 }
@@ -42,13 +40,19 @@ export async function passLimits(
 export function endAdmission(state: RequestState): void {
   const { admission, account, booked } = state;
   state.admission = undefined;
-  if (account === undefined) admission?.undo();
+  if (account === undefined || wasRefused(state)) admission?.undo();
   else admission?.leave(booked?.usage);
+}
+
+/** Whether a limit refused it: then it counts nowhere. A stream that quota ends was begun all the same. */
+export function wasRefused({ reply, fault }: Pick<RequestState, "reply" | "fault">): boolean {
+  return reply === undefined && fault !== undefined && isOfLimit(fault);
 }
 
 /** A call that goes on after its answer, or without one. */
 interface LongCall {
-  freeSlot: () => void;
+  freeSlot: (isRefused?: boolean) => void;
+  readonly limitHead?: LimitHead | undefined;
   readonly fault?: RelayFault | undefined;
 }
 
@@ -60,10 +64,11 @@ export async function countCall(
   end = (one: Admission) => (state.fault === undefined ? one.leave(undefined) : one.undo()),
 ): Promise<Admission> {
   const admission = await callLimits.admit(call);
+  state.limitHead?.passed(admission.rates);
   if (admission.fault !== undefined) throw new LocalError(admission.fault);
   const { freeSlot } = state;
-  state.freeSlot = () => {
-    freeSlot();
+  state.freeSlot = (isRefused) => {
+    freeSlot(isRefused);
     end(admission);
   };
   return admission;
@@ -76,18 +81,17 @@ export async function countCall(
 export function limitedAccount(
   bill: Services["bill"],
   state: RequestState,
-  response: ClientResponse,
   { caller, incoming, price }: Pick<Admitted, "caller" | "incoming"> & { readonly price: Price },
 ): Account {
   const cap = costCapOf(caller, incoming.model, bill.clock.seconds());
   const fitted = cap === undefined ? incoming : fittedTo(bill, incoming, { cap, price });
-  if (fitted !== incoming) {
-    state.incoming = fitted;
-    response.rateHead = [...response.rateHead, "x-tollgate-max-tokens", String(fitted.maxTokens)];
-  }
+  if (fitted !== incoming) state.incoming = fitted;
+  if (state.limitHead !== undefined)
+    state.limitHead.mostTokens = fitted === incoming ? undefined : fitted.maxTokens;
   const { requestId, startedMs, trace } = state;
   const billed = { requestId, startedMs, caller, incoming: fitted, trace };
-  return new Account(bill, billed, { price, pricing: pricingOf(bill, fitted), most: cap?.amount });
+  const { limitHead } = state;
+  return new Account(bill, billed, { price, pricing: pricingOf(bill, fitted), cap, limitHead });
 }
 
 function fittedTo(

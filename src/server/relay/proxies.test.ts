@@ -1,36 +1,18 @@
-// Channels behind an outbound proxy, end to end (requirements C10, C13, C14, C17). The vendors' names resolve nowhere but at the proxy: what
-// does not go through it does not arrive.
-import { generateKeyPairSync } from "node:crypto";
-import OpenAI, { toFile } from "openai";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { queryBalance } from "#server/channels/balance.ts";
+// Channels behind an outbound proxy that fails, end to end: whose fault it is, what rests, what is told of it (requirements C13, C14, C17). Every
+// path of theirs by proxies of others is in `proxied-paths.test`.
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { RouteExplanation } from "#contract/route.ts";
+import { explainRoute } from "#server/channels/explain.ts";
 import { testChannel } from "#server/channels/probe.ts";
 import { sealProxy } from "#server/channels/proxies.ts";
-import { listUpstreamModels } from "#server/channels/upstream-models.ts";
-import { pollTasks } from "#server/tasks/poll.ts";
-import { startBatches } from "#test/emulators/batch-emulator.ts";
-import { ChinaEmulator } from "#test/emulators/china-emulator.ts";
-import { createFakeRealtime, type FakeRealtime } from "#test/emulators/fake-realtime.ts";
-import { chatReply, json, raw, type Step } from "#test/emulators/fake-upstream.ts";
+import { addKeys, listSealedKeys, newKey } from "#server/store/channel-keys.ts";
 import { type ProxyWorld, startHttpProxy } from "#test/emulators/proxies.ts";
-import { beginTalk } from "#test/emulators/realtime-client.ts";
-import { openResponses } from "#test/emulators/responses-client.ts";
-import { startResponses } from "#test/emulators/responses-emulator.ts";
-import { answerLine, BATCH_MODEL, requestLine } from "#test/worlds/batch-world.ts";
-import {
-  CHANNEL_KEY,
-  type ChannelSeed,
-  createRelayWorld,
-  errorOf,
-  MODEL,
-  QUESTION,
-} from "#test/worlds/relay-world.ts";
-import { resolveTo } from "#test/worlds/tunnels.ts";
+import { makeCertificate } from "#test/seeds/certificate.ts";
+import { HOST, named, PASSWORD, SECRETS, USER } from "#test/worlds/outside-proxies.ts";
+import { type ChannelSeed, createRelayWorld, errorOf, QUESTION } from "#test/worlds/relay-world.ts";
+import { tlsUpstream } from "#test/worlds/tunnels.ts";
 
 const world = createRelayWorld();
-const USER = "proxy-user-canary";
-const PASSWORD = "proxy-password-canary";
-const HOST = "vendor.example";
 
 let proxy: ProxyWorld;
 /** What the proxy says instead of opening a tunnel. */
@@ -46,8 +28,6 @@ afterEach(() => {
 });
 
 const address = () => `http://${USER}:${PASSWORD}@127.0.0.1:${proxy.port}`;
-/** The same server under a name that only the proxy knows. */
-const named = (url: string, host = HOST) => url.replace("127.0.0.1", host);
 
 async function addChannel(seed: ChannelSeed = {}, by = address()): Promise<number> {
   const id = await world.addChannel({ baseUrl: named(world.upstream.url), ...seed });
@@ -70,149 +50,16 @@ const statusOf = async (id: number) =>
   (await world.ctx.db.selectFrom("channels").select("status").where("id", "=", id).executeTakeFirstOrThrow())
     .status;
 
-function sdk(): OpenAI {
-  return new OpenAI({ baseURL: `${world.url}/v1`, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
+/** What administrators are told of the channel and of its keys. */
+async function told(id: number) {
+  const asked = { group: "default", model: QUESTION.model, format: "chat", teamId: 0, bytes: 0 } as const;
+  const explained = await explainRoute(world.ctx, asked);
+  const { channels } = RouteExplanation.parse(explained.told);
+  return { channel: channels.find((one) => one.id === id), keys: explained.keys.get(id)?.keys };
 }
 
-/** Lets what is under way be looked after now. */
-async function sweep(): Promise<void> {
-  await world.ctx.db.updateTable("tasks").set({ next_at: 0 }).where("is_booked", "=", 0).execute();
-  await pollTasks(world.ctx);
-}
-
-describe("everything to a vendor leaves by the channel's proxy", () => {
-  it("calls, tests, lists of models and balances", async () => {
-    const id = await addChannel();
-    world.upstream.script((res, asked) => {
-      if (asked.path.endsWith("/models")) return json({ data: [{ id: "m" }] })(res, asked);
-      if (asked.path.includes("billing/subscription")) return json({ hard_limit_usd: 5 })(res, asked);
-      if (asked.path.includes("billing/usage")) return json({ total_usage: 100 })(res, asked);
-      return json(chatReply("hi"))(res, asked);
-    });
-    expect((await world.ask(QUESTION)).status).toBe(200);
-    expect((await world.ask({ ...QUESTION, stream: true })).status).toBe(200);
-    expect(await testChannel(world.ctx, live(id))).toMatchObject({ ok: true, text: "hi" });
-    expect(await listUpstreamModels(world.ctx, live(id))).toEqual({ ok: true, models: ["m"] });
-    expect(await queryBalance(world.ctx, live(id))).toEqual({ ok: true, balance: 4 });
-    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(world.upstream.url).port}`]));
-    expect(proxy.heads.join("")).not.toContain(CHANNEL_KEY);
-  });
-
-  it("the exchange of a token, also at another host, and media that go inline", async () => {
-    const { privateKey } = generateKeyPairSync("rsa", {
-      modulusLength: 2048,
-      publicKeyEncoding: { type: "spki", format: "pem" },
-      privateKeyEncoding: { type: "pkcs8", format: "pem" },
-    });
-    const key = JSON.stringify({
-      project_id: "p",
-      client_email: "robot@p.iam.example",
-      private_key: privateKey,
-      token_uri: `${named(world.upstream.url, "token.example")}/token`,
-    });
-    const google: Step = (res, asked) => {
-      if (asked.path === "/token")
-        return json({ access_token: "ya29.token-of-the-test", expires_in: 3600 })(res, asked);
-      if (asked.path === "/a.png") return raw("png", { "content-type": "image/png" })(res, asked);
-      return json({
-        candidates: [{ content: { role: "model", parts: [{ text: "hi" }] }, finishReason: "STOP" }],
-      })(res, asked);
-    };
-    world.upstream.script(google);
-    await addChannel({ type: 42, key, models: "gemini-2.5-flash" });
-    // The address of a caller is resolved here, and the proxy asked for what was judged.
-    resolveTo({ "caller.example": "93.184.216.34" });
-    const image = {
-      type: "image_url",
-      image_url: { url: `${named(world.upstream.url, "caller.example")}/a.png` },
-    };
-    const answer = await world.ask({
-      model: "gemini-2.5-flash",
-      messages: [{ role: "user", content: [{ type: "text", text: "what" }, image] }],
-    });
-    expect(answer.status).toBe(200);
-    const { port } = new URL(world.upstream.url);
-    expect(new Set(proxy.asked)).toEqual(
-      new Set([`token.example:${port}`, `93.184.216.34:${port}`, `${HOST}:${port}`]),
-    );
-  });
-
-  it("videos and their content", async () => {
-    await addChannel({ models: "sora-2" });
-    await world.setOption("ModelRatio", JSON.stringify({ "sora-2": 50 }));
-    world.upstream.script((res, asked) => {
-      const step = asked.path.endsWith("/content")
-        ? raw("mp4", { "content-type": "video/mp4" })
-        : json({ id: "up", status: asked.path.endsWith("/videos") ? "queued" : "completed" });
-      return step(res, asked);
-    });
-    const client = sdk();
-    const { id } = await client.videos.create({ model: "sora-2", prompt: "a cat", seconds: "4" });
-    await sweep();
-    const content = await client.videos.downloadContent(id);
-    expect(await content.text()).toBe("mp4");
-    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(world.upstream.url).port}`]));
-  });
-
-  it("files, batches and their results", async () => {
-    const upstream = await startBatches();
-    onTestFinished(() => upstream.close());
-    await addChannel({ baseUrl: named(upstream.url), models: BATCH_MODEL });
-    await world.setOption("BatchesEnabled", "true");
-    await world.setOption("ModelRatio", JSON.stringify({ [BATCH_MODEL]: 2 }));
-    const client = sdk();
-    const file = await toFile(Buffer.from(requestLine("r-1")), "requests.jsonl");
-    const { id: input_file_id } = await client.files.create({ file, purpose: "batch" });
-    const order = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
-    const { id } = await client.batches.create(order);
-    const made = upstream.batches().at(-1) ?? expect.fail();
-    upstream.end(made, { output: answerLine("r-1"), counts: { completed: 1, failed: 0 } });
-    const { output_file_id } = await client.batches.retrieve(id);
-    expect(await (await client.files.content(output_file_id ?? "")).text()).toContain("r-1");
-    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(upstream.url).port}`]));
-  });
-
-  it("responses that are kept, in the background and on a socket", async () => {
-    const upstream = await startResponses("m");
-    onTestFinished(() => upstream.close());
-    await addChannel({ type: 1, baseUrl: named(upstream.url), models: "gpt-4o" });
-    await world.setOption("ResponsesStateEnabled", "true");
-    const client = sdk();
-    const { id } = await client.responses.create({ model: "gpt-4o", input: "long", background: true });
-    upstream.finish(id);
-    expect((await client.responses.retrieve(id)).status).toBe("completed");
-    const { create, socket } = openResponses(world.url, world.token.key);
-    expect((await create({ model: "gpt-4o", input: "hello" })).at(-1)).toMatchObject({
-      type: "response.completed",
-    });
-    socket.terminate();
-    expect(new Set(proxy.asked)).toEqual(new Set([`${HOST}:${new URL(upstream.url).port}`]));
-  });
-
-  it("realtime conversations", async () => {
-    const provider: FakeRealtime = await createFakeRealtime();
-    const model = "gpt-realtime";
-    await addChannel({ type: 1, baseUrl: named(provider.url), models: model });
-    provider.script((talk) => talk.say({ type: "session.created", session: { model } }));
-    const client = beginTalk(world.url, world.token.key, model);
-    await client.until("session.created");
-    expect(proxy.asked).toEqual([`${HOST}:${new URL(provider.url).port}`]);
-    client.socket.terminate();
-    await provider.close();
-  });
-
-  it("the WebSocket wire of Spark", async () => {
-    const china = new ChinaEmulator();
-    await china.start();
-    const url = china.url.replace("http", "ws");
-    const key = "spark-app|spark-secret|spark-key";
-    await addChannel({ type: 18, key, baseUrl: named(url), mapping: { [MODEL]: "Spark-Max" } });
-    expect((await world.ask(QUESTION)).status).toBe(200);
-    expect(proxy.asked).toEqual([`${HOST}:${new URL(url).port}`]);
-    await china.close();
-  });
-
-  it("with the option for all where the channel says nothing, not where it says direct", async () => {
+describe("the option for all", () => {
+  it("is asked where the channel says nothing, not where it says direct", async () => {
     await world.setOption("OutboundProxy", address());
     const id = await addChannel({}, "");
     expect((await world.ask(QUESTION)).status).toBe(200);
@@ -244,8 +91,8 @@ describe("a proxy that fails", () => {
         for (let call = 0; call < 100; call += 10) {
           const answers = await Promise.all(Array.from({ length: 10 }, () => world.ask(QUESTION)));
           for (const answer of answers) {
-            const { status, message } = await errorOf(answer);
-            expect([status, message.split(" (")[0]]).toEqual([502, "无法连接上游"]);
+            const { status, code, message } = await errorOf(answer);
+            expect([status, code, message.split(" (")[0]]).toEqual([502, "proxy_failed", "无法连接上游"]);
           }
         }
       });
@@ -268,13 +115,213 @@ describe("a proxy that fails", () => {
     await world.setOption("RetryTimes", "1");
     said = "HTTP/1.1 503 Down\r\n\r\n";
     const isResting = () =>
-      world.ctx.egress.restingProxies()?.(live(behind).route, `http://${HOST}`) === true;
+      (world.ctx.egress.restingProxies()?.(live(behind).route, `http://${HOST}`) ?? 0) > 0;
     for (let call = 0; call < 3; call += 1) expect((await world.ask(QUESTION)).status).toBe(200);
     expect(isResting()).toBe(true);
     const asked = other.made();
     for (let call = 0; call < 5; call += 1) expect((await world.ask(QUESTION)).status).toBe(200);
     expect(other.made()).toBe(asked);
     await other.close();
+  });
+});
+
+describe("without retries", () => {
+  it("one failed proxy still lets the next channel serve, and a second ends the call", async () => {
+    await world.setOption("RetryTimes", "0");
+    said = "HTTP/1.1 503 Down\r\n\r\n";
+    await addChannel({ priority: 3 });
+    await addChannel({ priority: 2 }, `http://other:${PASSWORD}@127.0.0.1:${proxy.port}`);
+    const last = await world.addChannel({ priority: 1 });
+    const before = proxy.heads.length;
+    const failed = await world.ask(QUESTION);
+    expect([failed.status, (await errorOf(failed)).code]).toEqual([502, "proxy_failed"]);
+    expect(proxy.heads.length - before).toBe(2);
+    await world.ctx.db.updateTable("channels").set({ status: 2 }).where("priority", "=", 2).execute();
+    await world.ctx.candidates.reload();
+    const { log } = await world.costOf(() => world.ask(QUESTION));
+    expect([log?.channel_id, proxy.heads.length - before]).toEqual([last, 3]);
+  });
+});
+
+describe("keys that share the channel's proxy", () => {
+  const gone = () => `http://${USER}-{key_hash}:${PASSWORD}@127.2.0.1:1`;
+  it.each([
+    ["refuses", "HTTP/1.1 503 Down\r\n\r\n", address],
+    ["is gone", undefined, () => "http://127.2.0.2:1"],
+    ["is gone, and tells keys apart", undefined, gone],
+  ])("when it %s, are one way: the next call goes to the next channel", async (_, text, by) => {
+    const { db, secrets, candidates } = world.ctx;
+    const id = await addChannel({ priority: 10 }, by());
+    const key = `sk-canary-second-of-${id}-0123456789`;
+    const kept = { key_hash: secrets.hash(key), key_sealed: secrets.seal(key, "channels.key") };
+    await db.transaction().execute((tx) => addKeys(tx, id, [{ ...newKey(1), ...kept }], 1));
+    await candidates.reload();
+    await world.addChannel({ priority: 0 });
+    await world.setOption("RetryTimes", "1");
+    said = text;
+    for (let call = 0; call < 5; call += 1) expect((await world.ask(QUESTION)).status).toBe(200);
+    // Soon it is passed over for that reason, and its keys are not to blame.
+    expect((await told(id)).channel).toMatchObject({ verdict: "resting", rests: "proxy" });
+    expect((await listSealedKeys(db, id)).map(({ status }) => status)).toEqual([1, 1]);
+  });
+});
+
+describe("keys with proxies of their own, of which one is down", () => {
+  /** A channel whose keys are behind these proxies, in this order; its first key is behind the first. `user` = what each is to them. */
+  async function addKeyed(
+    proxies: readonly ProxyWorld[],
+    seed: ChannelSeed,
+    user = (_at: number) => "",
+  ): Promise<number> {
+    const { db, secrets, candidates } = world.ctx;
+    const id = await world.addChannel({ baseUrl: named(world.upstream.url), ...seed });
+    const sealed = proxies.map(({ port }, at) => ({
+      proxy_sealed: sealProxy(secrets, `http://${user(at)}127.0.0.1:${port}`),
+    }));
+    const rows = sealed.slice(1).map((own, at) => {
+      const key = `sk-canary-${at}-of-${id}-0123456789`;
+      const kept = { key_hash: secrets.hash(key), key_sealed: secrets.seal(key, "channels.key") };
+      return { ...newKey(1), ...kept, ...own };
+    });
+    await db.transaction().execute((tx) => addKeys(tx, id, rows, 1));
+    await db
+      .updateTable("channel_keys")
+      .set(sealed[0] ?? {})
+      .where("channel_id", "=", id)
+      .where("proxy_sealed", "=", "")
+      .execute();
+    await db.updateTable("channels").set({ key_mode: "first" }).where("id", "=", id).execute();
+    await candidates.reload();
+    return id;
+  }
+
+  it("at one place: after nothing answered there for one, a call tries no other of them", async () => {
+    const [down, up] = [await startHttpProxy({ says: () => "reset" }), await startHttpProxy()];
+    onTestFinished(async () => {
+      await Promise.all([down.close(), up.close()]);
+    });
+    await world.setOption("RetryTimes", "3");
+    const id = await addKeyed(Array(5).fill(down), { priority: 10 });
+    await world.addChannel({ priority: 0 });
+    const answered = async () => expect((await world.ask(QUESTION)).status).toBe(200);
+    await answered();
+    expect(down.made()).toBe(1);
+    await world.ctx.db.updateTable("channels").set({ status: 2 }).where("id", "=", id).execute();
+    // A key behind another proxy is tried, however many before it are at that place, each as a user of its own.
+    const other = await startHttpProxy({ says: () => "reset" });
+    onTestFinished(() => other.close());
+    await addKeyed([...Array(6).fill(other), up], { priority: 10 }, (at) => `user-${at}:word@`);
+    await answered();
+    expect([other.made(), up.made()]).toEqual([1, 1]);
+  });
+
+  it("are passed over before they fail, until one call has found the proxy well; never disabled", async () => {
+    const [down, up] = [await startHttpProxy({ says: () => said }), await startHttpProxy()];
+    onTestFinished(async () => {
+      vi.restoreAllMocks();
+      await Promise.all([down.close(), up.close()]);
+    });
+    const id = await addKeyed([down, down, down, down, down, up], { priority: 10 });
+    await world.addChannel({ priority: 0 });
+    await world.setOption("RetryTimes", "3");
+    await world.setOption("AutomaticDisableChannelEnabled", "true");
+    said = "HTTP/1.1 503 Down\r\n\r\n";
+    const answered = async () => expect((await world.ask(QUESTION)).status).toBe(200);
+    // Three of the keys fail, one after the other, and the other channel serves.
+    await answered();
+    expect([down.made(), up.made()]).toEqual([3, 0]);
+    // The fourth and the fifth have not failed themselves.
+    for (let call = 0; call < 5; call += 1) await answered();
+    expect([down.made(), up.made() > 0]).toEqual([3, true]);
+    const { keys = [] } = await told(id);
+    expect(keys.map(({ verdict, rest }) => [verdict, rest?.why ?? ""])).toEqual([
+      ["next", ""],
+      ...Array.from({ length: 5 }, () => ["resting", "proxy"]),
+    ]);
+    expect(keys.every(({ verdict, rest }) => verdict === "next" || (rest?.untilMs ?? 0) > Date.now())).toBe(
+      true,
+    );
+    // Without the key that works, the channel is passed over, for that reason.
+    const good = keys.find(({ verdict }) => verdict === "next")?.id ?? 0;
+    live(id).keys?.drop(good);
+    const served = up.made();
+    for (let call = 0; call < 5; call += 1) await answered();
+    expect([down.made(), up.made()]).toEqual([3, served]);
+    const { channel } = await told(id);
+    expect(channel).toMatchObject({ verdict: "resting", rests: "proxy" });
+    expect(channel?.until).toBeGreaterThan(Date.now() / 1_000);
+    // Its rest is over: one call finds out that it is still down, and the other keys do not ask again.
+    const nowMs = Date.now();
+    const jump = (ms: number) => vi.spyOn(Date, "now").mockReturnValue(nowMs + ms);
+    jump(10_500);
+    for (let call = 0; call < 3; call += 1) await answered();
+    expect(down.made()).toBe(4);
+    // One call finds it well, and all go there.
+    said = undefined;
+    jump(31_000);
+    await answered();
+    expect(down.made()).toBe(5);
+    jump(31_200);
+    expect((await told(id)).channel).toMatchObject({ verdict: "next" });
+    const states = await world.ctx.db
+      .selectFrom("channel_keys")
+      .select("status")
+      .where("channel_id", "=", id)
+      .execute();
+    expect([await statusOf(id), states.map(({ status }) => status)]).toEqual([1, [1, 1, 1, 1, 1, 1]]);
+    await world.setOption("AutomaticDisableChannelEnabled", "false");
+  });
+});
+
+describe("pictures at addresses that a caller names", () => {
+  /** Names and public addresses are this machine behind the proxy. */
+  const picturesAt = (port: number, scheme: string) =>
+    Array.from({ length: 4 }, (_, at) => ({
+      type: "image_url",
+      image_url: { url: `${scheme}://93.184.216.${at + 1}:${port}/a.png` },
+    }));
+  const look = (content: object[]) => world.ask({ ...QUESTION, messages: [{ role: "user", content }] });
+  const restsMs = (id: number) => world.ctx.egress.restingProxies()?.(live(id).route, `http://${HOST}`) ?? 0;
+
+  it.each([
+    ["that are dead, where the proxy ends the connection", "http", undefined],
+    ["that are dead, where the proxy says so", "http", "HTTP/1.1 502 Bad Gateway\r\n\r\n"],
+    ["that the proxy does not allow", "http", "HTTP/1.1 403 Forbidden\r\n\r\n"],
+    ["whose server speaks first", "http", "HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x\r\n"],
+    ["with a wrong certificate", "https", undefined],
+  ])("%s are the caller's mistake, and no proxy rests", async (_, scheme, text) => {
+    const own = await startHttpProxy({ says: () => said });
+    const server = scheme === "https" ? await tlsUpstream(makeCertificate("other.example")) : undefined;
+    const id = await addChannel({ type: 25, priority: 10 }, `http://127.0.0.1:${own.port}`);
+    const beside = await startHttpProxy({ says: () => said });
+    const other = await addChannel({ type: 25, priority: 0 }, `http://127.0.0.1:${beside.port}`);
+    await world.setOption("RetryTimes", "3");
+    said = text;
+    for (let round = 0; round < 3; round += 1) {
+      const { status, message } = await errorOf(await look(picturesAt(server?.port ?? 1, scheme)));
+      expect([status, message]).toEqual([400, expect.stringContaining("无法读取该地址的图片或文件")]);
+    }
+    expect(own.made()).toBe(12);
+    // An upstream that opens addresses itself might have taken them.
+    expect([restsMs(id), restsMs(other)]).toEqual([0, 0]);
+    expect(world.upstream.journal).toEqual([]);
+    said = undefined;
+    expect((await world.ask(QUESTION)).status).toBe(200);
+    await own.close();
+    await beside.close();
+  });
+
+  it("do not hide that the proxy itself fails", async () => {
+    const own = await startHttpProxy({ login: "user:other" });
+    const id = await addChannel({ type: 25 }, `http://user:pass@127.0.0.1:${own.port}`);
+    await world.setOption("RetryTimes", "0");
+    const { status, code } = await errorOf(await look(picturesAt(1, "http")));
+    expect([status, code]).toEqual([502, "proxy_failed"]);
+    expect(restsMs(id)).toBeGreaterThan(Date.now());
+    await own.close();
+    const gone = await addChannel({ type: 25, priority: 10 }, `http://user:pass@127.0.0.1:${own.port}`);
+    expect((await errorOf(await look(picturesAt(1, "http")))).status).toBe(502);
+    expect(restsMs(gone)).toBeGreaterThan(Date.now());
   });
 });
 
@@ -288,8 +335,7 @@ describe("a proxy's address and credentials", () => {
     const logs = await world.ctx.db.selectFrom("logs").selectAll().execute();
     const channels = await world.ctx.db.selectFrom("channels").selectAll().execute();
     const all = JSON.stringify([texts, probe, logs, channels]);
-    for (const secret of [USER, PASSWORD, Buffer.from(`${USER}:${PASSWORD}`).toString("base64")])
-      expect(all).not.toContain(secret);
+    for (const secret of SECRETS) expect(all).not.toContain(secret);
     expect(texts.join("")).not.toContain(String(proxy.port));
     expect(JSON.stringify(probe)).toContain("代理：用户名或密码被拒绝");
   });

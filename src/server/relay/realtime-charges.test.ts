@@ -1,6 +1,8 @@
 // What a realtime conversation costs in ways that no provider's script shows: several responses at once, and no quota left for the last.
 import { expect, it } from "vitest";
 import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
+import { callerOf } from "#test/seeds/caller.ts";
+import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";
 import { priceOf } from "./billing/account.ts";
 import { RealtimeBill } from "./realtime/account.ts";
@@ -11,20 +13,7 @@ const model = "gpt-realtime";
 async function newBill(): Promise<RealtimeBill> {
   const { ledger, prices, options, clock, events } = world.ctx;
   const tools = { ledger, prices, options, clock, events, tokens: createTokenCounter(() => true) };
-  const base = {
-    tokenName: "t",
-    username: "u",
-    group: "default",
-    isAdmin: false,
-    models: undefined,
-    limits: [],
-    plans: [],
-    isGroupNamed: false,
-    language: "",
-    fallbacks: [],
-    pin: undefined,
-  };
-  const caller = { ...base, userId: world.userId, payerId: world.userId, tokenId: world.token.id };
+  const caller = callerOf(world.userId, world.token.id);
   await world.addChannel({ models: model });
   const candidates = world.ctx.candidates.find("default", model);
   const bill = new RealtimeBill(tools, { caller, model }, priceOf(tools, { model }, caller, candidates));
@@ -47,6 +36,19 @@ it("charges each of several responses, also those for which nothing could be res
     });
     expect({ entries, open }).toEqual({ entries: 3, open: 0 });
   }
+});
+
+it("each response and transcription is told of the version that the conversation began under", async () => {
+  const version = await seedPriceVersion(world.ctx);
+  const { entries } = await world.costOf(async () => {
+    const bill = await newBill();
+    await seedPriceVersion(world.ctx);
+    await bill.heard({ kind: "done", response: "a", usage, hasFailed: false });
+    await bill.heard({ kind: "transcribed", usage: { type: "duration", seconds: 3 } });
+    await bill.close();
+  });
+  const logs = world.ctx.db.selectFrom("logs").select("price_version").orderBy("id", "desc").limit(entries);
+  expect((await logs.execute()).map(({ price_version }) => price_version)).toEqual([version, version]);
 });
 
 it("believes no transcription that is longer than a conversation", async () => {

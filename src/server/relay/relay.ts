@@ -6,7 +6,7 @@ import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
 import type { StreamReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import type { Caller } from "./admission/admit.ts";
+import { type Caller, isLimited } from "./admission/admit.ts";
 import { faultOf, finish } from "./finish.ts";
 import { ClientResponse, InFlight } from "./http/client-response.ts";
 import { errorFormatOf, responsesStream } from "./http/error-format.ts";
@@ -28,7 +28,7 @@ import {
   type TaskRoute,
 } from "./http/routes.ts";
 import { readTask } from "./media/tasks.ts";
-import { endAdmission } from "./pass-limits.ts";
+import { endAdmission, wasRefused } from "./pass-limits.ts";
 import { answerBilling } from "./queries/billing.ts";
 import { countedPart, countPrompt } from "./queries/count-tokens.ts";
 import { models } from "./queries/models.ts";
@@ -36,11 +36,12 @@ import { answerOwn } from "./queries/own-key.ts";
 import type { SocketTimes } from "./realtime/session.ts";
 import { createUpgrades, type Upgrades } from "./realtime/upgrades.ts";
 import { lastWord } from "./routing/failed-calls.ts";
-import { newRequestState, type RequestState } from "./routing/failover.ts";
-import { servedMember } from "./routing/groups.ts";
+import { callFactsOf, newRequestState, type RequestState } from "./routing/failover.ts";
+import { inEachGroup, servedMember } from "./routing/groups.ts";
 import { findCandidates } from "./routing/next-channel.ts";
 import { limitTime, serve } from "./serve.ts";
 import { createServices, type Services } from "./services.ts";
+import { beginLimited, fillRest, knownCaller } from "./tell-limits.ts";
 import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
 import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
 
@@ -192,7 +193,7 @@ async function relay(
     const caller = await services.authenticator.authenticate(state.offers, address);
     state.caller = caller;
     response.language = caller.language;
-    if (!services.limits.isOff) state.freeSlot = await services.limits.begin(caller, address);
+    if (isLimited(caller, services.limits)) await beginLimited(services, state, response, caller);
     const body = services.readBody(req, response);
     const keepsState = route.endpoint === "responses" && services.ctx.options.get("ResponsesStateEnabled");
     const read = readAsked(req, { ...routed, keepsState }, body instanceof Promise ? await body : body);
@@ -209,6 +210,7 @@ async function relay(
     if (reply.kind === "stream") await piped(state, response, reply, incoming);
   } catch (error) {
     state.fault = faultOf(error);
+    await fillRest(services, state, state.incoming?.model ?? "");
   } finally {
     try {
       await finish(services, state, response);
@@ -260,7 +262,7 @@ async function piped(
 /** Ends the call in the limits of its caller and of its channel: what it did not use of them is given back. */
 function leaveLimits(state: RequestState): void {
   const { entry, run, booked } = state;
-  state.freeSlot();
+  state.freeSlot(state.fault !== undefined && wasRefused(state));
   if (state.admission !== undefined) endAdmission(state);
   const { promptTokens = 0, completionTokens = 0 } = booked?.usage ?? {};
   entry?.leave(promptTokens + completionTokens);
@@ -325,10 +327,9 @@ async function inform(
   const { candidates, config } = services.ctx;
   try {
     const address = addressOf(req, config.trustedProxies);
-    const { authenticator } = services;
-    const offers = offersOf(req, asked.key);
     const isOwn = route.kind === "own" || route.kind === "billing";
-    const caller = await authenticator[isOwn ? "identify" : "authenticate"](offers, address);
+    const call = { services, req, response, asked };
+    const caller = await knownCaller(call, isOwn ? "identify" : "authenticate");
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") {
       response.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
@@ -356,15 +357,23 @@ async function count(
   const passHeaders = formatHeaders(req, route.endpoint);
   const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
   // It is free, but it is work: the caller's limits count it.
-  const leave = await services.limits.begin(caller, addressOf(req, services.ctx.config.trustedProxies));
+  const address = addressOf(req, services.ctx.config.trustedProxies);
+  const leave = await services.limits.begin(caller, address, response.limitHead);
   try {
     const bytes = await services.readBody(req, response);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
-    const member = servedMember(services.ctx.candidates, caller, incoming.model);
-    const candidates = await findCandidates(services.ctx, member, incoming);
     const { requestId, gone } = response;
     limitTime(services, response, incoming);
-    return await countPrompt(services, { incoming, bytes, candidates, requestId, cancellation: gone });
+    const served = await inEachGroup({ attempts: 0 }, caller, incoming.model, {
+      serve: async (member) => ({
+        caller: member,
+        candidates: await findCandidates(services.ctx, member, incoming),
+      }),
+      leave: () => Promise.resolve(),
+    });
+    const facts = callFactsOf(services, { headers: req.headers, attempts: 1 }, caller, incoming);
+    const counted = { ...served, incoming, bytes, requestId, facts, cancellation: gone };
+    return await countPrompt(services, counted);
   } finally {
     leave();
   }

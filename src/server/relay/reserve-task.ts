@@ -1,7 +1,8 @@
 // Sets aside what a task may cost: it is kept until the task is booked, whatever becomes of the process (requirements C52).
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Caller } from "./admission/admit.ts";
-import { plansOf, windowsOf } from "./admission/call-limits.ts";
+import { plansOf } from "./admission/call-limits.ts";
+import { windowsOf } from "./admission/set-limits.ts";
 import type { RequestState } from "./routing/failover.ts";
 import { refusalOf } from "./serve.ts";
 import type { Services } from "./services.ts";
@@ -28,7 +29,7 @@ export async function reserveTask(
     amount,
     modelName: model,
     isKept: true,
-    ...(caller.limits.length > 0 && windowsOf(caller, model, options)),
+    ...(caller.limits.length > 0 && windowsOf(caller, model, options, state.limitHead)),
     ...(caller.plans.length > 0 && plansOf(caller, model)),
   });
   return verdict === "reserved" ? undefined : refusalOf(services, state, verdict);

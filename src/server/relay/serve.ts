@@ -6,13 +6,13 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Caller } from "./admission/admit.ts";
 import { windowFault } from "./admission/call-limits.ts";
 import { Account, priceOf } from "./billing/account.ts";
-import { pricingOf } from "./billing/pricing-text.ts";
+import { pricingOf, raisedBy } from "./billing/pricing-text.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
 import { endAdmission, limitedAccount, passLimits } from "./pass-limits.ts";
 import { type Admitted, failOver, type RequestState } from "./routing/failover.ts";
 import { inEachGroup } from "./routing/groups.ts";
-import { findCandidates, raisedBy } from "./routing/next-channel.ts";
+import { findCandidates } from "./routing/next-channel.ts";
 import type { Services } from "./services.ts";
 import type { IncomingRequest } from "./text/incoming.ts";
 
@@ -27,14 +27,8 @@ export async function serve(
   asked: Asked,
 ): Promise<Reply> {
   if (asked.caller.fallbacks.length > 0) return serveInGroups(services, state, response, asked);
-  if (asked.caller.limits.length > 0) await passLimits(services, state, response, asked);
+  if (asked.caller.limits.length > 0) await passLimits(services, state, asked);
   return reserveAndCall(services, state, response, asked);
-}
-
-/** What of the limits of a group a call has passed. */
-interface Passed {
-  readonly limits: Caller["limits"];
-  readonly rateHead: ClientResponse["rateHead"];
 }
 
 /**
@@ -48,20 +42,19 @@ function serveInGroups(
   response: ClientResponse,
   { caller, incoming }: Asked,
 ): Promise<Reply> {
-  let passed: Passed | undefined;
+  let passed: Caller["limits"] | undefined;
   return inEachGroup(state, caller, incoming.model, {
     async serve(member, mayMoveOn) {
       state.caller = member;
       state.incoming = incoming;
       const { limits } = member;
-      if (passed === undefined || !isSame(passed.limits, limits)) {
+      if (passed === undefined || !isSame(passed, limits)) {
         endAdmission(state);
         passed = undefined;
-        response.rateHead = [];
-        if (limits.length > 0) await passLimits(services, state, response, { caller: member, incoming });
-        passed = { limits, rateHead: response.rateHead };
+        state.limitHead?.forget();
+        if (limits.length > 0) await passLimits(services, state, { caller: member, incoming });
+        passed = limits;
       }
-      response.rateHead = passed.rateHead;
       return reserveAndCall(services, state, response, { caller: member, incoming, mayMoveOn });
     },
     async leave() {
@@ -86,7 +79,7 @@ async function reserveAndCall(
   const found = asked.pinned === undefined ? findCandidates(services.ctx, caller, asked) : [asked.pinned];
   const candidates = found instanceof Promise ? await found : found;
   const raised = raisedBy(candidates, asked);
-  const account = accountOf(services, state, response, { caller, incoming: raised, candidates });
+  const account = accountOf(services, state, { caller, incoming: raised, candidates });
   // A limit of its cost may have lowered what it puts out.
   const { incoming } = account;
   const verdict = await account.open();
@@ -119,12 +112,11 @@ function mayHedge(
 function accountOf(
   { bill }: Services,
   state: RequestState,
-  response: ClientResponse,
   part: Pick<Admitted, "caller" | "incoming" | "candidates">,
 ): Account {
   const { caller, incoming } = part;
   const price = priceOf(bill, incoming, caller, part.candidates);
-  if (caller.limits.length > 0) return limitedAccount(bill, state, response, { caller, incoming, price });
+  if (caller.limits.length > 0) return limitedAccount(bill, state, { caller, incoming, price });
   const { requestId, startedMs, trace } = state;
   const pricing = pricingOf(bill, incoming);
   return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });

@@ -5,11 +5,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
-import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
+import { PATIENCE } from "#test/worlds/nodes.ts";
+import { severalNodes } from "#test/worlds/several-nodes.ts";
 
 const model = "gpt-4o";
 
-const nodes = twoNodes();
+const nodes = severalNodes(2);
 const { apps, urls, node } = nodes;
 const makers: ResponsesEmulator[] = [];
 

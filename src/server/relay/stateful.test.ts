@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { addKeys, newKey, removeKeys } from "#server/store/channel-keys.ts";
 import { forgetTasks, pollTasks } from "#server/tasks/poll.ts";
 import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
+import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
 
@@ -219,11 +220,13 @@ describe("in the background", () => {
 
   it("is reserved at once and booked once, by the job or by its client", async () => {
     await addMakers();
+    const version = await seedPriceVersion(world.ctx);
     const { charged, open, entries, log } = await world.costOf(async () => {
       const { id, status } = await start();
       expect(status).toBe("queued");
       const held = await world.ctx.db.selectFrom("reservations").select("node").execute();
       expect(held).toEqual([{ node: "kept" }]);
+      await seedPriceVersion(world.ctx);
       await sweep();
       expect((await sdk().responses.retrieve(id)).status).toBe("queued");
       makers[madeBy(id)]?.finish(id);
@@ -234,6 +237,9 @@ describe("in the background", () => {
       expect(madeBy((await lost(id)).id)).toBe(madeBy(id));
     });
     expect({ open, entries }).toEqual({ open: 0, entries: 2 });
+    const versions = world.ctx.db.selectFrom("logs").select("price_version").orderBy("id", "desc").limit(2);
+    const told = (await versions.execute()).map(({ price_version }) => price_version).sort();
+    expect(told).toEqual([version, version + 1]);
     expect(log).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, estimated: 0 });
     expect(charged).toBe((log?.quota ?? 0) * 2);
   });

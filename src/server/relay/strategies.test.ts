@@ -3,11 +3,13 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
+import { providerOf } from "#contract/providers.ts";
 import { choose } from "#server/channels/choice.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { createPace, type Run } from "#server/channels/pace.ts";
 import { createStrategy, oddsOfTwo } from "#server/channels/strategy.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { channelOfKeys, keyRing, rowsOf } from "#test/worlds/key-rings.ts";
 import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 import { rounds } from "#test/worlds/soak.ts";
 
@@ -94,6 +96,24 @@ test("the client's own format comes first within a priority, when it is wanted, 
   isClaudeDown = true;
   await world.setOption("RetryTimes", "1");
   expect(await served(1, "/v1/messages")).toEqual({ claude: 1, openai: 1 });
+});
+
+test("is found out with any key, and makes no channel anew for that", async () => {
+  await world.setOption("NativeFormatFirstEnabled", "true");
+  const keys = keyRing(rowsOf(3));
+  const channel = channelOfKeys({ keys, keyMode: "first" });
+  const pick = () => keys.pick(channel, { model: "m", now: 1, tried: new Set<number>() });
+  const served = pick() ?? expect.fail("no key");
+  const call = { model: "m", isStream: true, endpoint: "chat" } as const;
+  const strategy = createStrategy({ ...world.ctx, pace: world.ctx.health.pace }, "weight", call);
+  // One of them has its key already, as where a conversation goes on.
+  expect(
+    strategy.weigh(
+      [channel, served, { ...channel, keys: undefined, provider: providerOf(14) ?? expect.fail() }],
+      false,
+    ),
+  ).toEqual([1, 1, "format_other"]);
+  expect(pick()).toBe(served);
 });
 
 describe("the fastest first", () => {

@@ -344,9 +344,13 @@ describe("streams", () => {
       reason: "test",
     });
     const theirs = await seedToken(world.ctx, other.id);
+    await world.setOption("TokenRequestsPerMinute", "1");
     const poor = await (await world.ask(unlimited, { key: theirs.key })).text();
     expect(poor).not.toContain("[DONE]");
     expect(poor).toContain("insufficient_user_quota");
+    // It was begun all the same, and counts among the calls of the minute.
+    expect((await world.ask(unlimited, { key: theirs.key })).status).toBe(429);
+    await world.setOption("TokenRequestsPerMinute", "0");
     const row = await world.ctx.db
       .selectFrom("users")
       .select("quota")

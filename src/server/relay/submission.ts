@@ -1,13 +1,15 @@
 // A call that begins work in the background, from its first byte to its last: an order for a video, a file, an order for a batch. Never throws.
 import type { JsonRecord } from "#server/upstream/json/values.ts";
-import type { Caller } from "./admission/admit.ts";
+import { type Caller, isLimited } from "./admission/admit.ts";
 import { faultOf, tellDone } from "./finish.ts";
 import type { ClientResponse } from "./http/client-response.ts";
 import type { RelayRequest } from "./http/exchange.ts";
+import { isOfLimit } from "./http/limit-errors.ts";
 import { throwAwayRest } from "./http/request-chunks.ts";
 import { type Asked, addressOf, offersOf } from "./http/routes.ts";
 import { newRequestState, type RequestState } from "./routing/failover.ts";
 import type { Services } from "./services.ts";
+import { beginLimited, fillRest } from "./tell-limits.ts";
 
 export interface SubmissionCall {
   readonly services: Services;
@@ -36,7 +38,7 @@ export async function submission(
   { name, endpoint, mostRest }: Kind,
   send: (state: Submission, caller: Caller) => Promise<JsonRecord>,
 ): Promise<void> {
-  const { ctx, authenticator, limits } = services;
+  const { ctx, authenticator } = services;
   const address = addressOf(req, ctx.config.trustedProxies);
   const offers = offersOf(req, asked.key);
   const { requestId } = response;
@@ -48,14 +50,17 @@ export async function submission(
     const caller = await authenticator.authenticate(offers, address);
     state.caller = caller;
     response.language = caller.language;
-    state.freeSlot = await limits.begin(caller, address);
-    response.sendJson(200, await send(state, caller));
+    if (isLimited(caller, services.limits)) await beginLimited(services, state, response, caller);
+    const object = await send(state, caller);
+    await fillRest(services, state, state.model);
+    response.sendJson(200, object);
   } catch (error) {
     state.fault = faultOf(error);
+    await fillRest(services, state, state.model);
     response.sendFault(state.fault);
     if (mostRest !== undefined) throwAwayRest(req, mostRest);
   } finally {
-    state.freeSlot();
+    state.freeSlot(state.fault !== undefined && isOfLimit(state.fault));
     state.entry?.leave(0);
     state.run?.end(0);
   }

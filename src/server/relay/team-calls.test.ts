@@ -1,56 +1,33 @@
 // Calls with a team's token, over real HTTP (requirements O01, O08, O09): the wallet pays, also for a member who has nothing himself,
 // exactly; the status of the person and of the team count on every node within a moment.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { LogType } from "#contract/log.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { setUserStatus } from "#server/store/users.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { chatReply, chunk, DONE, json, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { asRoot } from "#test/worlds/app.ts";
 import { seedLimit } from "#test/worlds/limits.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { createCallNodes } from "#test/worlds/nodes.ts";
 import { engines } from "#test/worlds/stores.ts";
 import { moveToken, seedMember, seedProject, seedTeam } from "#test/worlds/teams.ts";
 
+const USAGE = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
+const ANSWER = json({ ...chatReply("hi"), usage: USAGE });
 const ASK = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
 
 describe.each(engines)("calls of a team on %s", (engine) => {
-  let database: PostgresDatabase | undefined;
-  let upstream: FakeUpstream;
-  const apps: TestApp[] = [];
-  const urls: string[] = [];
+  const nodes = createCallNodes(engine, { count: 2 });
+  const { urls, first } = nodes;
   let serial = 0;
 
-  const first = () => apps[0] ?? expect.fail();
-
   beforeAll(async () => {
-    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
-    upstream = await createFakeUpstream();
-    const env = { MASTER_KEY: "one master key for all nodes of the test" };
-    const options = database === undefined ? {} : { databaseUrl: database.url, env };
-    for (let node = 0; node < (engine === "postgres" ? 2 : 1); node += 1) {
-      const app = await createTestApp(options);
-      apps.push(app);
-      urls.push(await app.listen());
-    }
     // Only the team's group reaches it.
-    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "vip" };
-    await first().call(asRoot, "POST", "/api/channel/", draft);
-    for (const { ctx } of apps)
-      await vi.waitFor(() => expect(ctx.candidates.find("vip", "gpt-4")).toHaveLength(1), {
-        timeout: 10_000,
-      });
-    await first().ctx.options.set("PreConsumedQuota", "0");
-    const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
-    upstream.script(json({ ...chatReply("hi"), usage }));
+    await nodes.addChannel("vip");
+    nodes.upstream.script(ANSWER);
   });
   afterEach(async () => {
     expect(await checkLedger(first().ctx.db)).toEqual([]);
-  });
-  afterAll(async () => {
-    for (const app of apps) await app.close();
-    await upstream.close();
-    await database?.drop();
   });
 
   /** A person with a dollar, and a token that a team pays for. */
@@ -73,6 +50,8 @@ describe.each(engines)("calls of a team on %s", (engine) => {
     });
     return { status: response.status, text: await response.text() };
   }
+
+  const statusOf = async (key: string, at: number) => (await ask(key, at)).status;
 
   async function quotaOf(id: number): Promise<number> {
     const row = await first()
@@ -179,6 +158,57 @@ describe.each(engines)("calls of a team on %s", (engine) => {
         timeout: 10_000,
       });
     expect(await quotaOf(walletId)).toBeLessThanOrEqual(before);
+  });
+
+  test.each([
+    ["goes on for whom his tokens are handed to", true],
+    ["is refused within a second when his tokens end", false],
+  ])("a stream of a member who is removed finishes, and the key %s", async (_, isHanded) => {
+    const { ctx } = first();
+    const one = await member(1_000_000n);
+    const heir = await member(1_000_000n);
+    await seedMember(ctx.db, heir.userId, one.walletId, "manager");
+    const owner = await seedUser(ctx, `own${one.userId}`);
+    await seedMember(ctx.db, owner.id, one.walletId, "owner");
+    const teams = ctx.db.selectFrom("teams").select("id").where("wallet_id", "=", one.walletId);
+    const { id: team } = await teams.executeTakeFirstOrThrow();
+    // Each node has seen the key.
+    for (const at of urls.keys()) expect((await ask(one.key, at)).status).toBe(200);
+    const held = Promise.withResolvers<void>();
+    const [begins, goesOn] = [chunk({ content: "be" }), chunk({ content: "gun" })];
+    nodes.upstream.script(async (res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(begins);
+      await held.promise;
+      res.end(goesOn + chunk({}, "stop") + usageChunk(USAGE) + DONE);
+    });
+    const before = await quotaOf(one.walletId);
+    const running = await fetch(`${urls[0]}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${one.key}` },
+      body: JSON.stringify({ ...ASK, stream: true }),
+    });
+    const query = `user_id=${one.userId}&heir_id=${isHanded ? heir.userId : 0}`;
+    const gone = await first().call(owner.who, "DELETE", `/api/team/${team}/member?${query}`);
+    expect(gone).toMatchObject({ success: true });
+    nodes.upstream.script(ANSWER);
+    await expect
+      .poll(() => Promise.all(urls.map((_url, at) => statusOf(one.key, at))), {
+        timeout: 1_000,
+        interval: 50,
+      })
+      .toEqual(urls.map(() => (isHanded ? 200 : 401)));
+    held.resolve();
+    expect((await running.text()).trimEnd().endsWith(DONE.trimEnd())).toBe(true);
+    const rows = () =>
+      ctx.db
+        .selectFrom("logs")
+        .select("member_id")
+        .where("user_id", "=", one.walletId)
+        .where("is_stream", "=", 1)
+        .execute();
+    await expect.poll(rows).toEqual([{ member_id: one.userId }]);
+    expect(await quotaOf(one.walletId)).toBeLessThan(before);
   });
 
   test("wallets are not among the people that administrators see", async () => {

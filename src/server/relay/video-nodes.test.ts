@@ -3,13 +3,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { pollTasks } from "#server/tasks/poll.ts";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
-import { PATIENCE, twoNodes } from "#test/worlds/two-nodes.ts";
+import { PATIENCE } from "#test/worlds/nodes.ts";
+import { severalNodes } from "#test/worlds/several-nodes.ts";
 import { ORDER, read, VIDEO_MODEL, VIDEO_PRICE } from "#test/worlds/video-world.ts";
 
 const VIDEOS = 12;
 
 let upstream: FakeUpstream;
-const nodes = twoNodes();
+const nodes = severalNodes(2);
 const { apps, urls, node } = nodes;
 
 beforeAll(async () => {

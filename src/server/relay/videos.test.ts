@@ -2,6 +2,7 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { json, raw, reset, type Step } from "#test/emulators/fake-upstream.ts";
+import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import { errorOf } from "#test/worlds/relay-world.ts";
 import {
   ARK,
@@ -76,6 +77,21 @@ describe("a video", () => {
     await world.setOption("FallbackModelRatio", "30");
     const refused = await submit({ model: "unpriced", prompt: "p", size: "720p" });
     expect(await errorOf(refused)).toMatchObject({ status: 400, code: "model_price_missing" });
+  });
+
+  it("that is charged by the call costs the same however long it is", async () => {
+    await world.addChannel({ models: VIDEO_MODEL, type: OPENAI });
+    await world.setOption("ModelUnits", JSON.stringify({ [VIDEO_MODEL]: "call" }));
+    world.upstream.script(started, done);
+    const version = await seedPriceVersion(world.ctx);
+    const { charged, log } = await world.costOf(async () => {
+      await submitted({ model: VIDEO_MODEL, prompt: "p", duration: 5, size: "720p" });
+      await seedPriceVersion(world.ctx);
+      await sweep();
+    });
+    await world.setOption("ModelUnits", "{}");
+    expect({ charged, version: log?.price_version }).toEqual({ charged: 50_000, version });
+    expect(log?.content).toContain("按次计费，模型倍率 50，分组倍率 1；(1 × 1000) × 50 × 1 = 50000");
   });
 
   it("of Ark is charged by the tokens it reports, if they are plausible", async () => {

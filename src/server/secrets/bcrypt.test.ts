@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyPassword } from "#server/secrets.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, databases, type TestApp } from "#test/worlds/app.ts";
 import { isBcrypt, verifyBcrypt } from "./bcrypt.ts";
 
 /** Made by Go's golang.org/x/crypto/bcrypt, as One API stores them: cost 10, `$2a$`. */
@@ -46,16 +46,10 @@ describe("bcrypt hashes", () => {
 
 describe.each(databases)("an imported account on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
 
   test("logs in with its old password, which is argon2id from then on", async () => {
     const { id } = await seedUser(app.ctx, "imported");

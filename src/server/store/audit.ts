@@ -4,13 +4,17 @@ import { type Selectable, sql } from "kysely";
 import type { AuditAction } from "#contract/audit-actions.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
-import { countRows, pageOf, type SortedPage } from "./page.ts";
+import { countRows, type Made, madeBetween, pageOf, type SortedPage } from "./page.ts";
 import type { AuditTable } from "./tables-audit.ts";
 
 export type AuditRow = Selectable<AuditTable>;
 
 /** What is known of an act; number and hashes are given here. */
-export type NewAudit = Omit<AuditRow, "id" | "previous_hash" | "hash"> & { readonly action: AuditAction };
+export type NewAudit = Omit<AuditRow, "id" | "previous_hash" | "hash"> & {
+  readonly action: AuditAction;
+  /** The teams in whose own lists it stands too; absent = none. */
+  readonly teams?: readonly number[] | undefined;
+};
 
 const COLUMNS = [
   "id",
@@ -48,6 +52,7 @@ function hashOf(row: Omit<AuditRow, "hash">): string {
  */
 export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
   if (!db.isTransaction) return db.transaction().execute((tx) => appendAudit(tx, entry));
+  const { teams = [], ...act } = entry;
   // The update takes the head's row lock on PostgreSQL; on SQLite the transaction has the only writer.
   const head = await db
     .updateTable("audit_head")
@@ -55,31 +60,44 @@ export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
     .where("one", "=", 1)
     .returning(["last_id", "last_hash"])
     .executeTakeFirstOrThrow();
-  const unhashed = { ...entry, id: head.last_id, previous_hash: head.last_hash };
+  const unhashed = { ...act, id: head.last_id, previous_hash: head.last_hash };
   const hash = hashOf(unhashed);
   await db
     .insertInto("audit")
     .values({ ...unhashed, hash })
     .execute();
+  const shown = teams.map((team_id) => ({ team_id, audit_id: head.last_id }));
+  if (shown.length > 0) await db.insertInto("team_audit").values(shown).execute();
   await db.updateTable("audit_head").set({ last_hash: hash }).where("one", "=", 1).execute();
 }
 
-export interface AuditFilter {
-  /** 0 = any actor. */
-  readonly actorId: number;
-  /** The name at the time, alone or with a service account; "" = any actor. */
-  readonly actorName: string;
-  /** Whole action or its head up to a dot, e.g. `channel`; "" = any. */
-  readonly action: string;
-  /** "" = any. */
-  readonly target: string;
-  /** Seconds, both included; 0 = open. */
-  readonly start: number;
-  readonly end: number;
+/** What is absent, 0 or "" is not filtered. */
+export interface AuditFilter extends Made {
+  readonly actorId?: number;
+  /** The name at the time, alone or with a service account. */
+  readonly actorName?: string;
+  /** Whole action or its head up to a dot, e.g. `channel`. */
+  readonly action?: string;
+  readonly target?: string;
+  /** Only the acts in the list of this team. */
+  readonly teamId?: number;
+  /** Only these actions. */
+  readonly actions?: readonly AuditAction[] | undefined;
 }
 
-function filtered(db: Db, { actorId, actorName, action, target, start, end }: AuditFilter) {
-  let query = db.selectFrom("audit");
+/** All acts, or those in the list of a team, which has an index of its own. */
+function actsOf(db: Db, teamId: number | undefined) {
+  const all = db.selectFrom("audit");
+  if (teamId === undefined) return all;
+  return all
+    .innerJoin("team_audit", "team_audit.audit_id", "audit.id")
+    .where("team_audit.team_id", "=", teamId) as unknown as typeof all; // only its columns are selected
+}
+
+function filtered(db: Db, filter: AuditFilter) {
+  const { actorId = 0, actorName = "", action = "", target = "", teamId, actions } = filter;
+  let query = madeBetween(actsOf(db, teamId), "created_at", filter);
+  if (actions !== undefined) query = query.where("action", "in", actions);
   if (actorId !== 0) query = query.where("actor_id", "=", actorId);
   if (actorName !== "")
     query = query.where((where) =>
@@ -90,8 +108,6 @@ function filtered(db: Db, { actorId, actorName, action, target, start, end }: Au
       ]),
     );
   if (target !== "") query = query.where("target", "=", target);
-  if (start !== 0) query = query.where("created_at", ">=", start);
-  if (end !== 0) query = query.where("created_at", "<=", end);
   if (action === "") return query;
   // "/" is the character after ".": everything that begins with `action.`.
   return query.where((where) =>
@@ -107,7 +123,22 @@ function filtered(db: Db, { actorId, actorName, action, target, start, end }: Au
 
 /** A page of the trail, newest first. */
 export function listAudit(db: Db, filter: AuditFilter, page: SortedPage): Promise<AuditRow[]> {
-  return pageOf(filtered(db, filter).select(COLUMNS), page, []).execute();
+  const newest = filter.teamId === undefined ? sql<number>`id` : sql<number>`audit_id`;
+  return pageOf(filtered(db, filter).select(COLUMNS), page, [], newest).execute();
+}
+
+/** The details of one kind of act on a target since a moment. Unit: seconds. Acts of that kind are few. */
+export async function listDetails(
+  db: Db,
+  {
+    since,
+    ...acts
+  }: Pick<AuditFilter, "actorId" | "target"> & { readonly action: AuditAction; readonly since: number },
+): Promise<string[]> {
+  const rows = await filtered(db, { ...acts, start: since })
+    .select("detail")
+    .execute();
+  return rows.map(({ detail }) => detail);
 }
 
 export function countAudit(db: Db, filter: AuditFilter): Promise<number> {

@@ -1,6 +1,8 @@
 // What is asked about the keys of channels: pages, counts, usage, and who has which.
 import { type Selectable, sql } from "kysely";
+import { ChannelStatus } from "#contract/channel.ts";
 import type { Db } from "./db.ts";
+import type { SortedPage } from "./page.ts";
 import type { ChannelKeysTable } from "./tables-channels.ts";
 
 type SealedKeyRow = Selectable<ChannelKeysTable>;
@@ -28,13 +30,53 @@ function filtered(db: Db, channelId: number, { status, keyword }: KeyFilter) {
   );
 }
 
-/** A page of keys, in the order of their ids. */
+/** What a page of keys may be sorted by. */
+const SORT_COLUMNS = [
+  "name",
+  "status",
+  "weight",
+  "balance",
+  "response_time",
+  "created_time",
+] as const satisfies readonly (keyof ChannelKeysTable)[];
+
+/** A page of keys: by the column that is asked for, then in the order of their ids. */
 export function listKeys(
+  db: Db,
+  channelId: number,
+  { order, desc, page, size, ...filter }: KeyFilter & SortedPage,
+): Promise<SealedKeyRow[]> {
+  const column = SORT_COLUMNS.find((offered) => offered === order);
+  const place = { limit: size, offset: page * size };
+  const all = filtered(db, channelId, filter);
+  if (column === undefined)
+    return all.selectAll().orderBy("id").limit(place.limit).offset(place.offset).execute();
+  const direction = desc === true ? "desc" : "asc";
+  // What is sorted are ids: whole rows, with their seals, would be carried through the sort and thrown away.
+  const ids = all.select("id").orderBy(column, direction).orderBy("id");
+  return db
+    .selectFrom("channel_keys")
+    .selectAll()
+    .where("id", "in", ids.limit(place.limit).offset(place.offset))
+    .orderBy(column, direction)
+    .orderBy("id")
+    .execute();
+}
+
+/** A stretch of keys, in the order of their ids. */
+export function keysFrom(
   db: Db,
   channelId: number,
   { offset, limit, ...filter }: KeyFilter & { readonly offset: number; readonly limit: number },
 ): Promise<SealedKeyRow[]> {
   return filtered(db, channelId, filter).selectAll().orderBy("id").limit(limit).offset(offset).execute();
+}
+
+/** Some of a channel's keys, in the order of their ids. */
+export function findKeys(db: Db, channelId: number, ids: readonly number[]): Promise<SealedKeyRow[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  const own = db.selectFrom("channel_keys").selectAll().where("channel_id", "=", channelId);
+  return own.where("id", "in", ids).orderBy("id").execute();
 }
 
 export async function countKeys(db: Db, channelId: number, filter: KeyFilter): Promise<number> {
@@ -61,6 +103,22 @@ export async function countKeyReasons(db: Db, channelId: number): Promise<readon
   return rows
     .map(({ count, ...row }) => ({ ...row, count: Number(count) }))
     .toSorted((one, other) => other.count - one.count || other.status - one.status);
+}
+
+/** How many keys of these channels are not enabled, by their status. */
+export async function countOffKeys(
+  db: Db,
+  channelIds: readonly number[],
+): Promise<readonly { readonly channel_id: number; readonly status: number; readonly count: number }[]> {
+  if (channelIds.length === 0) return [];
+  const rows = await db
+    .selectFrom("channel_keys")
+    .select(({ fn }) => ["channel_id", "status", fn.countAll<number>().as("count")])
+    .where("channel_id", "in", channelIds)
+    .where("status", "!=", ChannelStatus.enabled)
+    .groupBy(["channel_id", "status"])
+    .execute();
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
 }
 
 /** What calls with these keys cost, and the last hour with one, from the sums of the log. Unit of `hour`: seconds. */

@@ -2,13 +2,23 @@
 // which older programs use. Sealed keys leave by `listEnabledKeys` and `listSealedKeys` alone.
 import { type Insertable, type Selectable, sql } from "kysely";
 import { ChannelStatus } from "#contract/channel.ts";
+import { CHANNEL_TIMES, type StoredTimes } from "#contract/channel-limits.ts";
+import { sumKeyBalances } from "./channel-key-balances.ts";
 import { countKeys } from "./channel-key-lists.ts";
 import { lockChannel } from "./channels.ts";
 import type { Db } from "./db.ts";
 import type { ChannelKeysTable } from "./tables-channels.ts";
 
 /** What the relay needs of a key. */
-const ENABLED_COLUMNS = ["id", "key_hash", "key_sealed", "proxy_sealed", "weight", "models"] as const;
+const ENABLED_COLUMNS = [
+  "id",
+  "key_hash",
+  "key_sealed",
+  "proxy_sealed",
+  "weight",
+  "models",
+  ...CHANNEL_TIMES,
+] as const;
 
 export type EnabledKey = Pick<Selectable<ChannelKeysTable>, (typeof ENABLED_COLUMNS)[number]>;
 export type SealedKeyRow = Selectable<ChannelKeysTable>;
@@ -17,8 +27,6 @@ export type NewKey = Omit<Insertable<ChannelKeysTable>, "id" | "channel_id">;
 /** Why a channel went off when its last key did; with one of them it comes back. */
 export const LAST_KEY = "所有密钥都已停用";
 
-/** Seconds until a key that was disabled by itself is asked again, by how often that was in vain. */
-const PROBE_AFTER_SEC = [600, 3_600, 21_600, 86_400] as const;
 const INSERT_ROWS = 500;
 /** Parameters of one statement. */
 const AT_ONCE = 900;
@@ -41,15 +49,15 @@ export function listSealedKeys(db: Db, channelId: number, keyId?: number): Promi
 }
 
 /**
- * Adds keys to a channel, those it has already left out; a channel with one key gets a row for that first. In a transaction. Returns how many
- * were added. Unit of `now`: seconds.
+ * Adds keys to a channel, those it has already left out; a channel with one key gets a row for that first. In a transaction, with the channel
+ * locked until its end. Returns how many were added and how many there are now. Unit of `now`: seconds.
  */
 export async function addKeys(
   db: Db,
   channelId: number,
   keys: readonly NewKey[],
   now: number,
-): Promise<number> {
+): Promise<{ readonly added: number; readonly total: number }> {
   await lockChannel(db, channelId);
   const channel = await db
     .selectFrom("channels")
@@ -62,7 +70,7 @@ export async function addKeys(
   if (isFirst) await insertAll(db, channelId, [own]);
   const added = await insertAll(db, channelId, keys);
   await noteKeys(db, channelId, now);
-  return added;
+  return { added, total: await countKeys(db, channelId, { status: 0, keyword: "" }) };
 }
 
 /** Puts the keys of an imported or copied channel beside it as they are. In a transaction. */
@@ -137,6 +145,7 @@ async function noteKeys(db: Db, channelId: number, now: number): Promise<{ reado
     .set((row) => ({ keys_version: sql<number>`${row.ref("keys_version")} + 1`, key_hash, key_sealed }))
     .where("id", "=", channelId)
     .execute();
+  await sumKeyBalances(db, channelId);
   const isOff = status !== ChannelStatus.enabled;
   const [from, to] = isOff
     ? [ChannelStatus.enabled, ChannelStatus.autoDisabled]
@@ -151,11 +160,11 @@ async function noteKeys(db: Db, channelId: number, now: number): Promise<{ reado
   return { isLast: isOff && numUpdatedRows > 0n };
 }
 
-/** Disables a key that failed for the last time; undefined = it was not enabled any more. Unit of `now`: seconds. */
+/** Disables a key that failed for the last time; undefined = it was not enabled any more. Unit of `now` and `next`, its probe: seconds. */
 export function autoDisableKey(
   db: Db,
   { channelId, keyId }: { readonly channelId: number; readonly keyId: number },
-  { reason, now }: { readonly reason: string; readonly now: number },
+  { reason, now, next }: { readonly reason: string; readonly now: number; readonly next: number },
 ): Promise<{ readonly isLast: boolean } | undefined> {
   return db.transaction().execute(async (tx) => {
     await lockChannel(tx, channelId);
@@ -164,7 +173,7 @@ export function autoDisableKey(
       status_reason: reason,
       status_time: now,
       probes: 0,
-      probe_time: nextProbe(0, reason, now),
+      probe_time: next,
     };
     const { numUpdatedRows } = await tx
       .updateTable("channel_keys")
@@ -177,34 +186,25 @@ export function autoDisableKey(
   });
 }
 
-/** When a key is asked again: later each time, and one whose quota is used up also when a day begins (requirements C27). Unit: seconds. */
-export function nextProbe(probes: number, reason: string, now: number): number {
-  const later = now + (PROBE_AFTER_SEC[Math.min(probes, PROBE_AFTER_SEC.length - 1)] ?? 86_400);
-  if (!/quota|402|balance|arrear/i.test(reason)) return later;
-  const FIVE_PAST = 300;
-  const day = now - (now % 86_400) + FIVE_PAST;
-  return Math.min(later, day > now ? day : day + 86_400);
-}
-
-/** One key of each channel whose time to be asked again has come. */
+/** Of each channel the key that has waited longest of those whose time to be asked again has come. */
 export async function dueKeys(db: Db, now: number): Promise<SealedKeyRow[]> {
-  const ids = db
+  const places = db
     .selectFrom("channel_keys")
-    .select(({ fn }) => fn.min("id").as("id"))
+    .select([
+      "id",
+      sql<number>`row_number() OVER (PARTITION BY channel_id ORDER BY probe_time, id)`.as("place"),
+    ])
     .where("status", "=", ChannelStatus.autoDisabled)
-    .where("probe_time", "<=", now)
-    .groupBy("channel_id");
+    .where("probe_time", "<=", now);
+  // Not the first: where more are off than can be asked before those are due again, the last would never be.
+  const ids = db.selectFrom(places.as("due")).select("id").where("place", "=", 1);
   return db.selectFrom("channel_keys").selectAll().where("id", "in", ids).execute();
 }
 
-/** A key was asked again in vain. */
-export async function noteProbe(db: Db, key: SealedKeyRow, now: number): Promise<void> {
+/** A key was asked again in vain. Unit of `next`: seconds. */
+export async function noteProbe(db: Db, key: SealedKeyRow, next: number): Promise<void> {
   const probes = key.probes + 1;
-  await db
-    .updateTable("channel_keys")
-    .set({ probes, probe_time: nextProbe(probes, key.status_reason, now) })
-    .where("id", "=", key.id)
-    .execute();
+  await db.updateTable("channel_keys").set({ probes, probe_time: next }).where("id", "=", key.id).execute();
 }
 
 /** Notes a test that was answered. Units: ms and seconds. */
@@ -220,7 +220,7 @@ export async function noteKeyTest(
     .execute();
 }
 
-export interface KeyChange {
+export interface KeyChange extends Partial<{ readonly [Name in keyof StoredTimes]: number | undefined }> {
   readonly status?: number | undefined;
   readonly name?: string | undefined;
   readonly weight?: number | undefined;

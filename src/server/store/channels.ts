@@ -117,6 +117,17 @@ export function setChannelStatus(
   return changesOne(moved.where("id", "=", id).where("status", "in", from));
 }
 
+/** Why and since when channels have their status, by id. Unit: seconds; 0 = it was never changed. */
+export async function findStatusReasons(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, { readonly reason: string; readonly since: number }>> {
+  if (ids.length === 0) return new Map();
+  const columns = ["id", "status_reason as reason", "status_time as since"] as const;
+  const rows = await db.selectFrom("channels").select(columns).where("id", "in", ids).execute();
+  return new Map(rows.map(({ id, ...told }) => [id, told]));
+}
+
 /** The channels that were disabled by themselves. */
 export function listAutoDisabled(db: Db): Promise<ChannelRow[]> {
   return living(db).select(COLUMNS).where("status", "=", ChannelStatus.autoDisabled).orderBy("id").execute();

@@ -280,7 +280,7 @@ describe("SQLite", () => {
       return all;
     });
     await Promise.all(waiting);
-    expect(await listOptions(store.db)).toHaveLength(1_001);
+    expect((await listOptions(store.db)).rows).toHaveLength(1_001);
     await store.close();
   });
 

@@ -1,5 +1,6 @@
 // Browsers that accounts are used from, known by the hash of their cookie. Times in seconds.
 import { sql } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 
 export interface DeviceRef {
@@ -30,13 +31,12 @@ export async function meetDevice(
   { deviceHash, userId }: DeviceRef,
   { now, trustUntil }: { now: number; trustUntil: number | undefined },
 ): Promise<"first" | "new" | "known"> {
-  const known = await tx
+  const known = tx
     .updateTable("devices")
     .set({ seen_at: now, ...(trustUntil === undefined ? {} : { trusted_until: trustUntil }) })
     .where("device_hash", "=", deviceHash)
-    .where("user_id", "=", userId)
-    .executeTakeFirst();
-  if (known.numUpdatedRows === 1n) return "known";
+    .where("user_id", "=", userId);
+  if (await changesOne(known)) return "known";
   const others = await tx
     .selectFrom("devices")
     .select(sql<number>`count(*)`.as("total"))

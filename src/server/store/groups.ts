@@ -1,5 +1,7 @@
 // The names of user groups wherever a row has one. They are texts everywhere, so that a log of last year still says what was.
-import type { Db } from "./db.ts";
+import { sql } from "kysely";
+import { type Db, isPostgres } from "./db.ts";
+import { lockRows } from "./row-locks.ts";
 
 interface Renaming {
   readonly from: string;
@@ -31,23 +33,30 @@ async function lockAccounts(db: Db, from: string): Promise<void> {
     .execute();
   const users = await db.selectFrom("users").select("id").where("group", "=", from).execute();
   const ids = [...new Set([...periods.map(({ user_id }) => user_id), ...users.map(({ id }) => id)])];
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const some = ids.toSorted((a, b) => a - b).slice(at, at + AT_ONCE);
-    await db
-      .updateTable("users")
-      .set((row) => ({ group: row.ref("group") }))
-      .where("id", "in", some)
-      .execute();
-  }
+  await lockRows(db, "users", ids);
 }
 
-/** Renames a group in every row that names it, in the transaction `tx`. Returns how many of each did. */
+/** Key of the advisory lock below; any constant that no other lock has. */
+const RENAMING_LOCK = 7_260_551_206;
+
+/**
+ * Renames a group in every row that names it, in the transaction `tx`. Returns how many of each did. One renaming at a time: what another one
+ * moves into the group meanwhile would be locked behind the rest, out of order.
+ */
 export async function renameGroup(tx: Db, renaming: Renaming) {
+  if (isPostgres(tx)) await sql`SELECT pg_advisory_xact_lock(${RENAMING_LOCK})`.execute(tx);
   await lockAccounts(tx, renaming.from);
   const { from, to } = renaming;
   const users = await tx.updateTable("users").set({ group: to }).where("group", "=", from).executeTakeFirst();
   const tokens = await renameIn(tx, "tokens", "groups", renaming);
   const channels = await renameIn(tx, "channels", "group", renaming);
+  const limited = tx.selectFrom("limits").select("id").where("subject", "in", ["member", "group"]);
+  const limitIds = await limited.where("subject_name", "=", from).execute();
+  await lockRows(
+    tx,
+    "limits",
+    limitIds.map(({ id }) => id),
+  );
   const limits = await tx
     .updateTable("limits")
     .set({ subject_name: to })
@@ -169,9 +178,6 @@ async function renameInRules(tx: Db, { from, to }: Renaming): Promise<void> {
     await tx.updateTable("login_providers").set({ settings: next }).where("id", "=", id).execute();
   }
 }
-
-/** PostgreSQL takes so many parameters; a list is read in pieces. */
-const AT_ONCE = 500;
 
 function partsOf(text: string): string[] {
   return text

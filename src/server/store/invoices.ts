@@ -1,6 +1,7 @@
 // Invoices that users ask for, the money that they may be about, and whom they are made out to. Writes no order and no balance.
 import { type Selectable, sql } from "kysely";
 import type { InvoiceState } from "#contract/invoice.ts";
+import type { TeamRole } from "#contract/team-words.ts";
 import { changesOne } from "./change.ts";
 import { type Db, sumInt } from "./db.ts";
 import { bounds, countRows, type Page } from "./page.ts";
@@ -171,7 +172,34 @@ export async function saveInvoiceProfile(
     .execute();
 }
 
-/** Of a deleted user: what was not issued ends, and whom it was for is forgotten. Issued ones stay, as the operator's books need them. */
+/** Who is told of an account's invoices, where the mail is known: its user, or those of a team who have one of these roles. */
+export async function listInvoiceReaders(
+  db: Db,
+  userId: number,
+  roles: readonly TeamRole[],
+): Promise<readonly { readonly email: string; readonly team_id: number }[]> {
+  const own = await db
+    .selectFrom("users")
+    .select("email")
+    .where("id", "=", userId)
+    .where("is_wallet", "=", 0)
+    .where("email", "<>", "")
+    .execute();
+  const members = await db
+    .selectFrom("teams")
+    .innerJoin("team_members", "team_members.team_id", "teams.id")
+    .innerJoin("users", "users.id", "team_members.user_id")
+    .select(["users.email", "teams.id as team_id"])
+    .where("teams.wallet_id", "=", userId)
+    .where("teams.closed_at", "=", 0)
+    .where("team_members.role", "in", roles)
+    .where("users.email", "<>", "")
+    .orderBy("users.id")
+    .execute();
+  return [...own.map((row) => ({ ...row, team_id: 0 })), ...members];
+}
+
+/** Of a deleted user or a closed team: what was not issued ends, and whom it was for is forgotten. Issued ones stay, as the operator's books need them. */
 export async function eraseInvoicesOf(tx: Db, userId: number): Promise<void> {
   await tx.deleteFrom("invoice_profiles").where("user_id", "=", userId).execute();
   await tx

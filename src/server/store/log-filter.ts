@@ -5,7 +5,7 @@ import { UserStatus } from "#contract/user.ts";
 import { type Db, isPostgres, sumInt } from "./db.ts";
 import { idRange } from "./log-spans.ts";
 import { SPAN_SEC } from "./span.ts";
-import type { LogSumsTable } from "./tables.ts";
+import type { LogSumsTable } from "./tables-logs.ts";
 
 /** "" and 0 = not filtered; times in seconds, both ends included (requirements W3.9). */
 export interface LogFilter {
@@ -17,6 +17,12 @@ export interface LogFilter {
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly tokenName?: string | undefined;
+  /** Beside the name, where other tokens of the account have it too. */
+  readonly tokenId?: number | undefined;
+  /** The index that is walked, where that is known beforehand. */
+  readonly driver?: Driver | undefined;
+  /** A tag of tokens: `byToken` turns it into filters of one token each. */
+  readonly tag?: string | undefined;
   readonly modelName?: string | undefined;
   readonly channelId?: number | undefined;
   readonly start?: number | undefined;
@@ -102,76 +108,93 @@ async function dropIdleBounds(db: Db, filter: LogFilter): Promise<LogFilter> {
   };
 }
 
-/** Columns that have an index of their own which goes on with the id; it holds the columns it `covers` too. Only calls of teams are in some. */
-export const DRIVERS = [
-  {
-    column: "member_id",
-    field: "memberId",
-    dimension: "member",
-    covers: ["userId", "channelId", "modelName"],
-    isOfTeams: true,
-  },
-  {
-    column: "project_id",
-    field: "projectId",
-    dimension: "project",
-    covers: ["userId", "channelId", "modelName"],
-    isOfTeams: true,
-  },
-  {
-    column: "user_id",
-    field: "userId",
-    dimension: "user",
-    covers: ["channelId", "modelName"],
-    isOfTeams: false,
-  },
-  { column: "token_name", field: "tokenName", dimension: "token", covers: ["userId"], isOfTeams: false },
-  {
-    column: "model_name",
-    field: "modelName",
-    dimension: "model",
-    covers: ["userId", "channelId"],
-    isOfTeams: false,
-  },
-  {
-    column: "channel_id",
-    field: "channelId",
-    dimension: "channel",
-    covers: ["userId", "modelName"],
-    isOfTeams: false,
-  },
-] as const;
+/** The fields of a filter that rows are found by, and their columns. */
+export const FILTER_COLUMNS = {
+  memberId: "member_id",
+  projectId: "project_id",
+  userId: "user_id",
+  tokenName: "token_name",
+  tokenId: "token_id",
+  modelName: "model_name",
+  channelId: "channel_id",
+} as const satisfies Partial<Record<keyof LogFilter, string>>;
+type Field = keyof typeof FILTER_COLUMNS;
 
-type Driver = (typeof DRIVERS)[number]["column"];
+/** A way to find rows: an index on the columns of its fields, which goes on with the id and holds what it `covers` too. */
+export interface Driver {
+  readonly name: string;
+  readonly fields: readonly Field[];
+  readonly covers: readonly Field[];
+  /** Only calls of teams are in it. */
+  readonly isOfTeams: boolean;
+}
+
+function driverOf(
+  name: string,
+  fields: readonly Field[],
+  covers: readonly Field[],
+  isOfTeams = false,
+): Driver {
+  return { name, fields, covers, isOfTeams };
+}
+
+/** A token's calls are those of its account by its name, which tokens of other accounts may have too. */
+export const BY_TOKEN = driverOf(
+  "user_token",
+  ["userId", "tokenName"],
+  ["tokenId", "channelId", "modelName"],
+);
+
+export const DRIVERS: readonly Driver[] = [
+  driverOf("member", ["memberId"], ["userId", "channelId", "modelName"], true),
+  driverOf("project", ["projectId"], ["userId", "channelId", "modelName"], true),
+  BY_TOKEN,
+  driverOf("user", ["userId"], ["channelId", "modelName"]),
+  driverOf("token", ["tokenName"], []),
+  driverOf("model", ["modelName"], ["userId", "channelId"]),
+  driverOf("channel", ["channelId"], ["userId", "modelName"]),
+];
+
+/** What calls are summed by, of each field that has an index of its own. */
+const DIMENSIONS = {
+  memberId: "member",
+  projectId: "project",
+  userId: "user",
+  tokenName: "token",
+  modelName: "model",
+  channelId: "channel",
+} as const satisfies Partial<Record<Field, LogSumsTable["dimension"]>>;
+const COUNTED = Object.keys(DIMENSIONS) as readonly (keyof typeof DIMENSIONS)[]; // its own keys
 
 /** Reading a row costs about as much as passing over so many entries of an index. */
 const ROW_COST = 20;
 
-/** The column whose index is walked while the others are compared; undefined = none is filtered. */
+/** The index that is walked while other columns are compared; undefined = nothing is filtered that has one. */
 async function chooseDriver(db: Db, filter: LogFilter): Promise<Driver | undefined> {
   // Entries that are not calls are few and have an index of their own.
   if (filter.type && filter.type !== LogType.consume) return undefined;
-  const wanted = DRIVERS.filter(({ field }) => filter[field]);
+  if (filter.driver !== undefined) return filter.driver;
+  const usable = DRIVERS.filter(({ fields }) => fields.every((field) => filter[field]));
   // PostgreSQL has statistics, and chooses by itself.
-  if (wanted.length <= 1 || isPostgres(db)) return wanted[0]?.column;
-  const costs = await Promise.all(
-    wanted.map(async ({ dimension, field, covers }) => {
-      // A member's calls are summed for each team.
-      const key = field === "memberId" ? `${filter.userId} ${filter.memberId}` : String(filter[field]);
-      const calls = await countCalls(db, dimension, key);
-      const covered: readonly string[] = [field, ...covers];
-      return calls * (wanted.every((other) => covered.includes(other.field)) ? 1 : ROW_COST);
-    }),
-  );
-  return wanted[costs.indexOf(Math.min(...costs))]?.column;
+  if (usable.length <= 1 || isPostgres(db)) return usable[0];
+  const wanted = COUNTED.filter((field) => filter[field]);
+  const counts = await Promise.all(wanted.map((field) => countCalls(db, filter, field)));
+  const costs = usable.map(({ fields, covers }) => {
+    const most = Math.min(...counts.filter((_, at) => fields.some((field) => field === wanted[at])));
+    const held = [...fields, ...covers];
+    return most * (wanted.every((field) => held.includes(field)) ? 1 : ROW_COST);
+  });
+  return usable[costs.indexOf(Math.min(...costs))];
 }
 
 /** Calls of a user, token, model or channel, by the sums of their hours. */
-async function countCalls(db: Db, dimension: LogSumsTable["dimension"], key: string): Promise<number> {
+async function countCalls(db: Db, filter: LogFilter, field: keyof typeof DIMENSIONS): Promise<number> {
+  // A member's calls are summed for each team.
+  const key = field === "memberId" ? `${filter.userId} ${filter.memberId}` : String(filter[field]);
   const { total } = await db
     .selectFrom("log_sums")
     .select((select) => sumInt(select.ref("requests")).as("total"))
-    .where("dimension", "=", dimension)
+    .where("dimension", "=", DIMENSIONS[field])
     .where("key", "=", key)
     .executeTakeFirstOrThrow();
   return total;
@@ -210,18 +233,23 @@ export async function newestOnly(db: Db): Promise<number> {
   return Math.max(last - NEWEST, 0);
 }
 
+const FIELDS = Object.keys(FILTER_COLUMNS) as readonly Field[]; // its own keys
+const OF_TEAMS = DRIVERS.flatMap(({ fields, isOfTeams }) => (isOfTeams ? fields : []));
+
 /** The query over the rows of a plan. Without `byId` the order of ids does not matter: for counting. */
 export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id" | "in any order") {
   let query = db.selectFrom("logs");
   // Counting by time alone has an index on the time.
   if (range && (byId === "by id" || driver || filter.username))
     query = query.where("logs.id", ">=", range.first).where("logs.id", "<=", range.last);
-  for (const { column, field, isOfTeams } of DRIVERS) {
+  for (const field of FIELDS) {
     const value = filter[field];
     if (!value) continue;
-    query = query.where(sql<boolean>`${isDriven(db, column, driver)} = ${value}`);
+    const isDriver = driver?.fields.includes(field) === true;
+    query = query.where(sql<boolean>`${columnOf(db, field, isDriver)} = ${value}`);
     // Says to the planner, which sees no values, that the index of calls of teams will do.
-    if (isOfTeams) query = query.where(sql<boolean>`${sql.ref(`logs.${column}`)} > 0`);
+    if (OF_TEAMS.includes(field))
+      query = query.where(sql<boolean>`${sql.ref(`logs.${FILTER_COLUMNS[field]}`)} > 0`);
   }
   if (filter.type) query = query.where("logs.type", "=", filter.type);
   // Says to the planner, which sees no values, that the index of entries that are not calls will do.
@@ -234,7 +262,7 @@ export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id"
 }
 
 /** SQLite has no statistics until it is told to gather them: a plus before a column says that its index is not to be used. */
-function isDriven(db: Db, column: Driver, driver: Driver | undefined) {
-  const reference = sql.ref(`logs.${column}`);
-  return isPostgres(db) || column === driver ? reference : sql`+${reference}`;
+function columnOf(db: Db, field: Field, isDriver: boolean) {
+  const reference = sql.ref(`logs.${FILTER_COLUMNS[field]}`);
+  return isPostgres(db) || isDriver ? reference : sql`+${reference}`;
 }

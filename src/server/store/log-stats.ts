@@ -4,7 +4,9 @@ import { LogType } from "#contract/log.ts";
 import { type Db, sumInt } from "./db.ts";
 import { type LogFilter, newestOnly, resolveProject, resolveUser } from "./log-filter.ts";
 import { idRange } from "./log-spans.ts";
-import type { LogSumsTable, Tables } from "./tables.ts";
+import { byToken } from "./log-tags.ts";
+import type { Tables } from "./tables.ts";
+import type { LogSumsTable } from "./tables-logs.ts";
 
 export interface LogSums {
   /** Quota units. */
@@ -24,7 +26,7 @@ const HOUR_SUMS = [...SPENT, sumInt(sql.ref<number>("requests")).as("requests")]
 
 /** The columns a filter narrows; those that are not wanted are left out. */
 type Wanted = readonly (readonly [
-  "user_id" | "token_name" | "model_name" | "channel_id" | "project_id",
+  "user_id" | "token_name" | "model_name" | "channel_id" | "member_id" | "project_id",
   number | string,
 ])[];
 
@@ -33,6 +35,7 @@ const DIMENSIONS = {
   token_name: "token",
   model_name: "model",
   channel_id: "channel",
+  member_id: "member",
   project_id: "project",
 } as const satisfies Record<Wanted[number][0], LogSumsTable["dimension"]>;
 
@@ -42,6 +45,7 @@ function wantedOf(filter: LogFilter): Wanted {
     ["token_name", filter.tokenName],
     ["model_name", filter.modelName],
     ["channel_id", filter.channelId],
+    ["member_id", filter.memberId],
     ["project_id", filter.projectId],
   ] as const;
   return all.flatMap(([column, value]) => (value ? [[column, value] as const] : []));
@@ -65,6 +69,8 @@ function dimensionOf(wanted: Wanted): Pick<LogSumsTable, "dimension" | "key"> | 
   const [first, second, ...more] = wanted;
   if (!first) return { dimension: "all", key: "" };
   if (!second) return { dimension: DIMENSIONS[first[0]], key: String(first[1]) };
+  // A member's calls are summed for each team.
+  if (second[0] === "member_id") return { dimension: "member", key: `${first[1]} ${second[1]}` };
   const isPair = more.length === 0 && first[0] === "model_name" && second[0] === "channel_id";
   return isPair ? { dimension: "model-channel", key: `${first[1]}\n${second[1]}` } : undefined;
 }
@@ -72,14 +78,38 @@ function dimensionOf(wanted: Wanted): Pick<LogSumsTable, "dimension" | "key"> | 
 const HOUR_COLUMNS = ["hour", "quota", "prompt_tokens", "completion_tokens", "requests"] as const;
 type HourRow = Pick<LogSumsTable, (typeof HOUR_COLUMNS)[number]>;
 
+type Along = NonNullable<ReturnType<typeof dimensionOf>>;
+
+/** A token of an account, asked for by its name: sums along all dimensions have each of the account's tokens. */
+function tokenOf(wanted: Wanted): { readonly userId: number; readonly name: string } | undefined {
+  const [first, second, ...more] = wanted;
+  const isToken = first?.[0] === "user_id" && second?.[0] === "token_name" && more.length === 0;
+  return isToken ? { userId: Number(first[1]), name: String(second[1]) } : undefined;
+}
+
+/** Whether no other account ever called by this name of a token. Two look-ups in an index. */
+async function isNameOfOne(db: Db, { userId, name }: { userId: number; name: string }): Promise<boolean> {
+  for (const side of ["<", ">"] as const) {
+    const other = await db
+      .selectFrom("log_rollups")
+      .select("user_id")
+      .where("token_name", "=", name)
+      .where("user_id", side, userId)
+      .limit(1)
+      .executeTakeFirst();
+    if (other) return false;
+  }
+  return true;
+}
+
 /** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's or token's along all. */
 function hours(
   db: Db,
   wanted: Wanted,
   { start, before }: { start: number; before: number | undefined },
+  along: Along | undefined = dimensionOf(wanted),
 ): AliasedExpression<HourRow, "hours"> {
   const last = before ?? Number.MAX_SAFE_INTEGER;
-  const along = dimensionOf(wanted);
   if (!along) {
     const query = db
       .selectFrom("log_rollups")
@@ -103,17 +133,28 @@ async function sumHours(
   wanted: Wanted,
   range: { start: number; before: number | undefined },
 ): Promise<LogSums> {
-  return db
-    .selectFrom(hours(db, wanted, range))
-    .select(HOUR_SUMS)
-    .executeTakeFirstOrThrow();
+  const read = (along?: Along) =>
+    db
+      .selectFrom(hours(db, wanted, range, along))
+      .select(HOUR_SUMS)
+      .executeTakeFirstOrThrow();
+  const token = tokenOf(wanted);
+  if (token === undefined) return read();
+  const byName = await read({ dimension: "token", key: token.name });
+  // Looked at afterwards, so that no call of another account that came meanwhile is among them.
+  return (await isNameOfOne(db, token)) ? byName : read();
+}
+
+interface Moments {
+  readonly start: number;
+  readonly end: number | undefined;
 }
 
 /** Log entries from `start` to `end`, both included. */
 async function sumLog(
   db: Db,
   wanted: Wanted,
-  { start, end, username }: { start: number; end: number | undefined; username?: string | undefined },
+  { start, end, username, tokenId }: Moments & Pick<LogFilter, "username" | "tokenId">,
 ): Promise<LogSums> {
   if (end !== undefined && start > end) return NOTHING;
   const range = await idRange(db, start, end ?? 0);
@@ -127,6 +168,7 @@ async function sumLog(
     .where("type", "=", LogType.consume);
   if (end !== undefined) query = query.where("created_at", "<=", end);
   if (username) query = query.where("username", "=", username);
+  if (tokenId) query = query.where("token_id", "=", tokenId);
   return query.select([...SPENT, sql<number>`count(*)`.as("requests")]).executeTakeFirstOrThrow();
 }
 
@@ -143,15 +185,21 @@ function add(sums: readonly LogSums[]): LogSums {
  * from the sums by hour, which survive the clearing of the log.
  */
 export async function statLogs(db: Db, given: LogFilter): Promise<LogSums> {
+  const filters = (await byToken(db, given)) ?? [];
+  return add([NOTHING, ...(await Promise.all(filters.map((filter) => sumOf(db, filter))))]);
+}
+
+async function sumOf(db: Db, given: LogFilter): Promise<LogSums> {
   const filter = await resolveProject(db, await resolveUser(db, given));
   if (filter.projectId && filter.userId === -1) return NOTHING;
   const wanted = wantedOf(filter);
   const start = filter.start ?? 0;
   const end = filter.end ? filter.end : undefined;
-  // No user has this name today: the entries of who had it are found by the name in them. Sums of a project are along no other dimension.
+  // No user has this name today: the entries of who had it are found by the name in them. Sums of a member or a project are along no other dimension.
   const isMore = filter.tokenName || filter.modelName || filter.channelId;
-  if (filter.username || (filter.projectId && isMore))
-    return sumLog(db, wanted, { start, end, username: filter.username });
+  const isApart = filter.projectId ? isMore || filter.memberId : filter.memberId && isMore;
+  // Sums know tokens by their names.
+  if (filter.username || filter.tokenId || isApart) return sumLog(db, wanted, { ...filter, start, end });
   const firstHour = Math.ceil(start / HOUR_SEC) * HOUR_SEC;
   // `end` itself is included, so an hour is whole when its last second is.
   const afterHours = end === undefined ? undefined : Math.floor((end + 1) / HOUR_SEC) * HOUR_SEC;

@@ -40,7 +40,7 @@ describe.each(engines)("usage log on %s", (engine) => {
         created_at: created,
         type: index % 50 === 49 ? 3 : 2,
         model_name: `model-${index % 4}`,
-        token_name: `token-${index % 2}`,
+        token_name: tokenNameOf(index),
         channel_id: 1 + (index % 2),
         ...ofTeam(index),
         quota: index,
@@ -70,6 +70,9 @@ describe.each(engines)("usage log on %s", (engine) => {
         .insertInto("team_projects")
         .values({ team_id: 1, name, created_at: 1, closed_at: 0 })
         .execute();
+  }
+  function tokenNameOf(index: number): string {
+    return index % 12 === 1 ? "only-berta" : `token-${index % 2}`;
   }
   function ofTeam(index: number): Partial<NewLog> {
     if (index % 3 !== 0) return {};
@@ -148,6 +151,13 @@ describe.each(engines)("usage log on %s", (engine) => {
     { modelName: "model-3" },
     { channelId: 2 },
     { userId: 2, modelName: "model-1" },
+    // A name that three accounts use, and one that is one's alone.
+    { userId: 1, tokenName: "token-1" },
+    { userId: 2, tokenName: "token-1", start: DAY_0 + 5_000, end: DAY_0 + 100_001 },
+    { userId: 2, tokenName: "only-berta" },
+    { userId: 2, tokenName: "only-berta", start: DAY_0 + 5_000, end: DAY_0 + 100_001 },
+    { userId: 1, tokenName: "only-berta" },
+    { userId: 1, tokenName: "nobody" },
     { userId: 2, modelName: "model-1", tokenName: "token-1", channelId: 2, type: 2 },
     { modelName: "model-1", channelId: 2 },
     { projectId: 2 },
@@ -199,6 +209,22 @@ describe.each(engines)("usage log on %s", (engine) => {
       tokens: fitting.length * 5,
       requests: fitting.length,
     });
+  });
+
+  test("a token's sums are read by its name alone where no other account has the name", async () => {
+    const of = (tokenName: string) => statLogs(db, { userId: 2, tokenName });
+    const before = [await of("only-berta"), await of("token-1")];
+    // What all dimensions together say now tells which of both was read.
+    const mark = (by: number) =>
+      db
+        .updateTable("log_rollups")
+        .set((add) => ({ quota: add("quota", "+", by) }))
+        .execute();
+    await mark(1);
+    expect(await of("only-berta")).toEqual(before[0]);
+    expect((await of("token-1")).quota).toBeGreaterThan(before[1]?.quota ?? 0);
+    await mark(-1);
+    expect(await of("token-1")).toEqual(before[1]);
   });
 
   test("goes on from an id at any depth", async () => {

@@ -1,12 +1,14 @@
 // The usage log: pages by filter at ten million rows. Sums live in log-stats.ts; consumption entries are written by `money`.
-import { type Insertable, type Selectable, sql } from "kysely";
+import { type Insertable, type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Db } from "./db.ts";
 import { type FailedAttempt, parseAttempts } from "./failed-attempts.ts";
-import { type LogFilter, logsOf, newestOnly, planLogs } from "./log-filter.ts";
+import { type LogFilter, type LogPlan, logsOf, newestOnly, planLogs } from "./log-filter.ts";
 import { noteSpan } from "./log-spans.ts";
+import { byToken } from "./log-tags.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
 import { spanOf } from "./span.ts";
-import type { LogsTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
+import type { LogsTable } from "./tables-logs.ts";
 
 export type LogRow = Selectable<LogsTable>;
 export type NewLog = Omit<Insertable<LogsTable>, "id">;
@@ -36,6 +38,9 @@ const COLUMNS = [
   "member_id",
   "project_id",
   "cost",
+  "earned",
+  "token_kinds",
+  "price_version",
 ] as const satisfies readonly (keyof LogRow)[];
 
 /** Writes one entry that is not a call: top-up, management, system. Returns its id. */
@@ -68,6 +73,29 @@ type NamedFailure = FailedAttempt & { readonly channelName: string };
 
 /** Entries that can be paged through; who wants older ones narrows the filter (requirements D04). */
 const REACH = 50_000;
+const REACH_OF_SEVERAL = 5_000;
+
+/** How the rows of a filter are found: with a tag of each token by itself. */
+async function plansOf(db: Db, filter: LogFilter): Promise<LogPlan[]> {
+  const filters = (await byToken(db, filter)) ?? [];
+  const plans = await Promise.all(filters.map((one) => planLogs(db, one)));
+  return plans.filter((plan) => plan !== undefined);
+}
+
+/** The ids that each plan finds, one after the other; undefined = there is no plan. */
+function idsOfAll(
+  db: Db,
+  plans: readonly LogPlan[],
+  idsOf: (plan: LogPlan) => SelectQueryBuilder<Tables, "logs", { id: number }>,
+) {
+  const [first, ...more] = plans.map((plan) => db.selectFrom(idsOf(plan).as("one")).select("one.id as id"));
+  return more.reduce((all, one) => all?.unionAll(one), first);
+}
+
+/** Entries that can be paged through: of a tag of several accounts fewer, since each is looked through by itself. */
+function reachOf(plans: readonly LogPlan[]): number {
+  return new Set(plans.map((plan) => plan.filter.userId)).size > 1 ? REACH_OF_SEVERAL : REACH;
+}
 
 /** A page of the log, newest first. With `beforeId` it goes on from there, at any depth. */
 export async function listLogs(
@@ -76,16 +104,23 @@ export async function listLogs(
   page: Page & { beforeId?: number | undefined },
 ): Promise<ListedLog[]> {
   const { limit, offset } = bounds(page);
-  const plan = offset < REACH ? await planLogs(db, filter) : undefined;
-  if (!plan) return [];
-  let query = logsOf(db, plan, "by id");
-  if (page.beforeId !== undefined) query = query.where("logs.id", "<", page.beforeId);
-  // Ids first, from the index alone: PostgreSQL would read each row before the page.
-  const ids = query.select("logs.id").orderBy("logs.id", "desc").limit(limit).offset(offset);
+  const plans = await plansOf(db, filter);
+  if (offset >= reachOf(plans)) return [];
+  const newest = (plan: LogPlan) => {
+    const query = logsOf(db, plan, "by id").select("logs.id as id").orderBy("logs.id", "desc");
+    return page.beforeId === undefined ? query : query.where("logs.id", "<", page.beforeId);
+  };
+  // Ids first, from the index alone: PostgreSQL would read each row before the page. Of several plans as many as the page may take of each.
+  const isOne = plans.length === 1;
+  const ids = isOne
+    ? idsOfAll(db, plans, (plan) => newest(plan).limit(limit).offset(offset))
+    : idsOfAll(db, plans, (plan) => newest(plan).limit(offset + limit));
+  if (!ids) return [];
+  const chosen = isOne ? ids : ids.orderBy("id", "desc").limit(limit).offset(offset);
   const rows = await db
     .selectFrom("logs")
     .select(COLUMNS)
-    .where("logs.id", "in", ids)
+    .where("logs.id", "in", chosen)
     .orderBy("logs.id", "desc")
     .execute();
   return nameChannels(db, rows);
@@ -131,9 +166,13 @@ async function projectNames(db: Db, entries: readonly LogRow[]): Promise<Readonl
 
 /** Rows that match, counted up to what `listLogs` can page through. */
 export async function countLogs(db: Db, filter: LogFilter): Promise<number> {
-  const plan = await planLogs(db, filter);
-  if (!plan) return 0;
-  const some = logsOf(db, plan, "in any order").select("logs.id").limit(REACH).as("some");
+  const plans = await plansOf(db, filter);
+  const reach = reachOf(plans);
+  const ids = idsOfAll(db, plans, (plan) =>
+    logsOf(db, plan, "in any order").select("logs.id as id").limit(reach),
+  );
+  if (!ids) return 0;
+  const some = ids.limit(reach).as("some");
   const row = await db.selectFrom(some).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
   return row.total;
 }

@@ -1,6 +1,6 @@
 // What calls brought and cost, from the sums by hour. Reads only.
 import { type Db, sumInt } from "./db.ts";
-import type { LogSumsTable } from "./tables.ts";
+import type { LogSumsTable } from "./tables-logs.ts";
 import { dayOf } from "./traffic.ts";
 
 const COLUMNS = [
@@ -11,9 +11,14 @@ const COLUMNS = [
   "prompt_tokens",
   "cached_tokens",
   "saved",
+  "priced_quota",
+  "given_cost",
+  "income",
+  "fees",
+  "commission",
 ] as const;
 
-/** Quota in its units, cost and savings in billionths of a dollar. */
+/** Quota in its units, money in billionths of a dollar. */
 export type CostSums = Readonly<Record<(typeof COLUMNS)[number], number>>;
 export type NamedCosts = CostSums & { readonly name: string };
 

@@ -1,13 +1,26 @@
 // Stored options. Secret ones come and go sealed.
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
 import type { OptionsTable } from "./tables.ts";
 
 export type StoredOption = Selectable<OptionsTable>;
 
-/** Every stored text, secrets sealed; what was never written is not among them. */
-export function listOptions(db: Db): Promise<StoredOption[]> {
-  return db.selectFrom("options").select(["key", "value"]).orderBy("key").execute();
+/** The name of what stands beside the options below; no option has it. */
+const PRICE_VERSION = "";
+
+/**
+ * Every stored text, secrets sealed; what was never written is not among them. And the number of the newest version of the price tables at
+ * that very moment, 0 = none: one statement, so that the tables among the options are those of this version.
+ */
+export async function listOptions(
+  db: Db,
+): Promise<{ readonly rows: readonly StoredOption[]; readonly priceVersion: number }> {
+  const { rows } = await sql<StoredOption>`
+    SELECT key, value FROM options
+    UNION ALL SELECT ${PRICE_VERSION}, cast(coalesce(max(id), 0) AS text) FROM price_versions
+    ORDER BY key`.execute(db);
+  const version = rows.find(({ key }) => key === PRICE_VERSION)?.value ?? "0";
+  return { rows: rows.filter(({ key }) => key !== PRICE_VERSION), priceVersion: Number(version) };
 }
 
 /** One stored text; undefined = never written. */

@@ -76,6 +76,19 @@ export function listOpenOrders(db: Db, userId: number): Promise<OrderRow[]> {
     .execute();
 }
 
+/** What the orders of plans of a user sell that were paid, or can be paid still; one that ended waits for the provider's word alone. */
+export async function listSales(db: Db, userId: number, nowSec: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("orders")
+    .select("plan_sale")
+    .where("user_id", "=", userId)
+    .where("plan_sale", "!=", "")
+    .where("status", "!=", "closed")
+    .where((where) => where.or([where("status", "not in", OPEN), where("expires_at", ">", nowSec)]))
+    .execute();
+  return rows.map(({ plan_sale }) => plan_sale);
+}
+
 export interface OrderFilter extends Made {
   /** 0 = of any user. */
   readonly userId?: number;
@@ -120,7 +133,13 @@ const SORT_COLUMNS = [
 
 /** A page of orders, newest first unless sorted otherwise. */
 export function listOrders(db: Db, filter: OrderFilter, page: SortedPage): Promise<OrderRow[]> {
-  return pageOf(filtered(db, filter).selectAll(), page, SORT_COLUMNS).execute();
+  const isOfSpan = (filter.start ?? 0) > 0 || (filter.end ?? 0) > 0;
+  // What a span of time holds is read along the time, or all of it would be sorted for a page.
+  const place =
+    isOfSpan && page.before === undefined && !SORT_COLUMNS.some((column) => column === page.order)
+      ? { ...page, order: "created_at", desc: true }
+      : page;
+  return pageOf(filtered(db, filter).selectAll(), place, SORT_COLUMNS).execute();
 }
 
 export function countOrders(db: Db, filter: OrderFilter): Promise<number> {
@@ -200,6 +219,17 @@ export async function insertEvent(db: Db, event: Insertable<PaymentEventsTable>)
   return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
+/** What was decided about the event of a key; undefined = there is none. */
+export async function verdictOf(db: Db, instanceId: number, eventKey: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("payment_events")
+    .select("verdict")
+    .where("instance_id", "=", instanceId)
+    .where("event_key", "=", eventKey)
+    .executeTakeFirst();
+  return row?.verdict;
+}
+
 export function listEvents(db: Db, orderNo: string): Promise<EventRow[]> {
   return db
     .selectFrom("payment_events")
@@ -236,11 +266,16 @@ export function findEvent(db: Db, id: number): Promise<EventRow | undefined> {
   return db.selectFrom("payment_events").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** An administrator has looked. Returns whether it was still open. */
+/** The verdict of a payment vouched for by an administrator that waits for another one (requirements Y39). */
+export const AWAITS_SECOND = "awaits_second";
+
+/** An administrator has looked. What waits for another one is settled by its id alone. Returns whether it was still open. */
 export async function settleEvents(db: Db, which: { id: number } | { orderNo: string }): Promise<boolean> {
   const query = db.updateTable("payment_events").set({ is_open: 0 }).where("is_open", "=", 1);
   const chosen =
-    "id" in which ? query.where("id", "=", which.id) : query.where("order_no", "=", which.orderNo);
+    "id" in which
+      ? query.where("id", "=", which.id)
+      : query.where("order_no", "=", which.orderNo).where("verdict", "<>", AWAITS_SECOND);
   return (await chosen.executeTakeFirst()).numUpdatedRows > 0n;
 }
 

@@ -39,7 +39,10 @@ export function bounds({ page, size }: Page): { limit: number; offset: number } 
   return offset > MAX_OFFSET ? { limit: 0, offset: 0 } : { limit, offset };
 }
 
-/** A page of a query: sorted by the column that is asked for when the list offers it, then the newest first. */
+/**
+ * A page of a query: the newest first, or sorted by the column that is asked for when the list offers it. Rows of one value are in the order of
+ * their ids, in the same direction: one index then serves both.
+ */
 export function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   { order, desc, before, ...place }: SortedPage,
@@ -54,9 +57,9 @@ export function pageOf<Table extends keyof Tables, Row>(
   const { limit, offset } = bounds(place);
   const column = columns.find((offered) => offered === order);
   const sorted = column === undefined ? query : query.orderBy(sql.ref(column), desc ? "desc" : "asc");
-  const page = sorted.orderBy(newest, "desc");
-  if (column === undefined) return page.limit(limit).offset(offset);
-  // What is sorted are ids: whole rows before the page would be carried through the sort and thrown away.
+  const page = sorted.orderBy(newest, column === undefined || desc ? "desc" : "asc");
+  if (columns.length === 0 || (column === undefined && offset === 0)) return page.limit(limit).offset(offset);
+  // What is sorted and skipped are ids: whole rows before the page would be read and thrown away.
   const ids = page.clearSelect().select(sql<number>`id`.as("id")).limit(limit).offset(offset);
   return page.clearWhere().where(sql<boolean>`id IN ${ids}`);
 }
@@ -87,27 +90,47 @@ export async function countRows<Table extends keyof Tables>(
   return total;
 }
 
+interface Total {
+  readonly total: number;
+  readonly untilMs: number;
+  isCounting: boolean;
+}
+
 /** Totals of long lists by what they are of, as they were a moment ago. */
-const totals = new WeakMap<Db, Map<string, { readonly total: number; readonly untilMs: number }>>();
+const totals = new WeakMap<Db, Map<string, Total>>();
 const LONG = 10_000;
 const KEPT_MS = 10_000;
+/** Told so long after, while it is counted anew. */
+const OLD_MS = 60_000;
 const MOST_TOTALS = 100;
 
-/** The total of a list, counted anew every ten seconds where it is long: counting a million rows takes longer than reading a page of them. */
+/**
+ * The total of a list. That of a long one is told again for ten seconds, and for a minute while it is counted anew behind it: counting a million
+ * rows takes longer than reading a page of them.
+ */
 export async function totalOf(
   db: Db,
   list: string,
   count: () => Promise<number>,
   nowMs = performance.now(),
 ): Promise<number> {
-  const known = totals.get(db) ?? new Map();
+  const known = totals.get(db) ?? new Map<string, Total>();
   const kept = known.get(list);
-  if (kept !== undefined && nowMs < kept.untilMs) return kept.total;
-  const total = await count();
-  if (known.size >= MOST_TOTALS) known.clear();
-  if (total > LONG) totals.set(db, known.set(list, { total, untilMs: nowMs + KEPT_MS }));
-  else known.delete(list);
-  return total;
+  if (kept === undefined || nowMs >= kept.untilMs + OLD_MS) return countAnew();
+  if (nowMs >= kept.untilMs && !kept.isCounting) {
+    kept.isCounting = true;
+    // Who asks after it is too old waits for a count, and learns why there is none.
+    countAnew().catch(() => (kept.isCounting = false));
+  }
+  return kept.total;
+
+  async function countAnew(): Promise<number> {
+    const total = await count();
+    if (known.size >= MOST_TOTALS) known.clear();
+    if (total > LONG) totals.set(db, known.set(list, { total, untilMs: nowMs + KEPT_MS, isCounting: false }));
+    else known.delete(list);
+    return total;
+  }
 }
 
 /** Whether a keyword is worth a search. */

@@ -55,3 +55,12 @@ export async function countUnclear(db: Db, id: number, isClear: boolean): Promis
     .executeTakeFirst();
   return row?.unclear ?? 0;
 }
+
+/** Counts a notice that did not verify. */
+export async function countRefused(db: Db, id: number, nowSec: number): Promise<void> {
+  await db
+    .updateTable("payment_instances")
+    .set((update) => ({ refused_notices: update("refused_notices", "+", 1), refused_at: nowSec }))
+    .where("id", "=", id)
+    .execute();
+}

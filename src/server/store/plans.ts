@@ -45,17 +45,6 @@ export function findPlanVersion(db: Db, id: number): Promise<Selectable<PlanVers
   return db.selectFrom("plan_versions").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** How often a user has bought a plan. */
-export async function countPeriods(db: Db, userId: number, planId: number): Promise<number> {
-  const row = await db
-    .selectFrom("plan_periods")
-    .select((select) => select.fn.countAll<number>().as("count"))
-    .where("user_id", "=", userId)
-    .where("plan_id", "=", planId)
-    .executeTakeFirstOrThrow();
-  return Number(row.count);
-}
-
 function plans(db: Db) {
   return db
     .selectFrom("plans")

@@ -13,6 +13,18 @@ export function findNewestPriceVersion(db: Db): Promise<PriceVersionRow | undefi
   return db.selectFrom("price_versions").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
 }
 
+/** The number of the one that stood at a moment, seconds; 0 = none was published by then. */
+export async function findPriceVersionAt(db: Db, atSec: number): Promise<number> {
+  const row = await db
+    .selectFrom("price_versions")
+    .select("id")
+    .where("created_at", "<=", Math.floor(atSec))
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? 0;
+}
+
 /** The newest that was published from this source. */
 export function findPriceVersionFrom(db: Db, source: string): Promise<PriceVersionRow | undefined> {
   return db

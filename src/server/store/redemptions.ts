@@ -32,6 +32,7 @@ const COLUMNS = [
   "status",
   "name",
   "quota",
+  "price_minor",
   "created_time",
   "redeemed_time",
   "used_user_id",
@@ -89,16 +90,19 @@ export function setRedemptionStatus(db: Db, id: number, status: number): Promise
   return changesOne(changing(db, id).set({ status }).where("status", "<>", RedemptionStatus.used));
 }
 
-/** Changes name and quota; a used code keeps its quota. Returns whether it could. */
+/** Changes name, quota and price; a used code keeps its quota and price. Returns whether it could. */
 export function updateRedemption(
   db: Db,
   id: number,
-  { name, quota }: { name: string; quota: number },
+  { name, quota, price_minor }: Pick<RedemptionRow, "name" | "quota" | "price_minor">,
 ): Promise<boolean> {
-  const changed = changing(db, id).set({ name, quota });
+  const changed = changing(db, id).set({ name, quota, price_minor });
   return changesOne(
     changed.where((where) =>
-      where.or([where("status", "<>", RedemptionStatus.used), where("quota", "=", quota)]),
+      where.or([
+        where("status", "<>", RedemptionStatus.used),
+        where.and([where("quota", "=", quota), where("price_minor", "=", price_minor)]),
+      ]),
     ),
   );
 }

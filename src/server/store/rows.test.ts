@@ -1,5 +1,6 @@
 // Users, tokens, channels, options and sessions: what the functions of the store promise, on both databases.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NEW_CHANNEL } from "#test/seeds/channel-row.ts";
 import {
   createTestDatabase,
   engines,
@@ -252,26 +253,11 @@ describe.each(engines)("rows on %s", (engine) => {
     const made = await insertChannels(
       db,
       Array.from({ length: 1_200 }, (_, index) => ({
-        type: 1,
+        ...NEW_CHANNEL,
         key_hash: "",
         key_sealed: "",
-        status: 1,
-        status_reason: "",
-        status_time: 0,
         name: `batch${index}`,
         weight: index,
-        priority: 0,
-        created_time: 1,
-        test_time: 0,
-        response_time: 0,
-        base_url: "",
-        other: "",
-        balance: 0,
-        balance_updated_time: 0,
-        models: "",
-        group: "",
-        model_mapping: "",
-        config: "",
       })),
     );
     expect(made).toHaveLength(1_200);
@@ -297,7 +283,7 @@ describe.each(engines)("rows on %s", (engine) => {
     expect(await findOption(db, "Unknown")).toBeUndefined();
     const tries = await Promise.all(["a", "b", "c"].map((value) => insertOptionOnce(db, "Once", value)));
     expect(tries.filter(Boolean)).toHaveLength(1);
-    expect((await listOptions(db)).map((option) => option.key)).toEqual(["Notice", "Once"]);
+    expect((await listOptions(db)).rows.map((option) => option.key)).toEqual(["Notice", "Once"]);
   });
 
   test("sessions end one by one, all but one, and by age", async () => {

@@ -1,5 +1,6 @@
 // Console sessions, known by the hash of their id alone. Times in seconds.
 import type { Insertable, Selectable } from "kysely";
+import { changesOne } from "./change.ts";
 import type { Db } from "./db.ts";
 import { distrustDevices } from "./devices.ts";
 import type { SessionsTable } from "./tables.ts";
@@ -36,6 +37,21 @@ export async function confirmSession(
   proof: { stepup_at: number; mfa_at?: number },
 ): Promise<void> {
   await tx.updateTable("sessions").set(proof).where("id_hash", "=", idHash).execute();
+}
+
+/** Lets a session look at the console of another user, or back at its own. Returns whether it looked `from` there. */
+export function lookAs(
+  tx: Db,
+  idHash: string,
+  { from, to, until }: { readonly from: number; readonly to: number; readonly until: number },
+): Promise<boolean> {
+  return changesOne(
+    tx
+      .updateTable("sessions")
+      .set({ view_of: to, view_until: until })
+      .where("id_hash", "=", idHash)
+      .where("view_of", "=", from),
+  );
 }
 
 /** The sessions of a user, newest first. */

@@ -154,16 +154,34 @@ export async function sumEntries(db: Db, { userId, after, upTo }: Entries): Prom
   return rows;
 }
 
+/** Entries whose shortfall is owed from then on. */
+export const INDEBTING: readonly string[] = ["refund", "dispute"];
+
+/** What an account owed after an entry: what refunds and disputes could not take, less what credits paid of it. */
+export async function sumDebt(db: Db, userId: number, upTo: number): Promise<number> {
+  const row = await db
+    .selectFrom("ledger")
+    .select(sumInt(sql<number>`CASE WHEN kind = 'debt' THEN amount ELSE shortfall END`).as("debt"))
+    .where("user_id", "=", userId)
+    .where("id", "<=", upTo)
+    .where("kind", "in", ["debt", ...INDEBTING])
+    .executeTakeFirst();
+  return row?.debt ?? 0;
+}
+
 /** What models counted in the hours of a span. Unit: seconds. */
 export function sumTokensByModel(
   db: Db,
   { userId, start, before }: { readonly userId: number; readonly start: number; readonly before: number },
-): Promise<{ model_name: string; prompt_tokens: number; completion_tokens: number }[]> {
+): Promise<
+  { model_name: string; prompt_tokens: number; cached_tokens: number; completion_tokens: number }[]
+> {
   return db
     .selectFrom("log_rollups")
     .select((row) => [
       "model_name",
       sumInt(row.ref("prompt_tokens")).as("prompt_tokens"),
+      sumInt(row.ref("cached_tokens")).as("cached_tokens"),
       sumInt(row.ref("completion_tokens")).as("completion_tokens"),
     ])
     .where("user_id", "=", userId)
@@ -180,7 +198,10 @@ export interface MoneySum {
   readonly refunded_minor: number;
 }
 
-/** Money that entries of the account stand for: payments that were credited, refunds that are done, disputes. */
+/**
+ * Money that entries of the account stand for: payments that were credited, and what went back of them since, by refunds that are done and
+ * by disputes. A payment that went back before it was credited was never the account's: it is on neither side.
+ */
 export async function sumMoney(db: Db, entries: Entries): Promise<MoneySum[]> {
   return (await moneyQuery(entries).execute(db)).rows;
 }
@@ -200,6 +221,7 @@ export function moneyQuery({ userId, after, upTo }: Entries): RawBuilder<MoneySu
       FROM orders JOIN order_refunds ON order_refunds.order_no = orders.order_no
       JOIN ledger ON ledger.request_id IN
         ('refund/' || refund_no || '/done', 'refund/' || refund_no || '/open', refund_no || '/open', refund_no || '/won')
+      JOIN ledger AS credited ON credited.request_id = 'order/' || orders.order_no || '/credit' AND credited.id < ledger.id
       WHERE orders.user_id = ${userId} AND ${within}
     ) AS moved
     GROUP BY instance_id, currency ORDER BY instance_id, currency`;
@@ -221,6 +243,26 @@ export async function nameTokens(
     for (const { id, name, tags } of rows) names.set(id, { name, tags });
   }
   return names;
+}
+
+/** The name of a team by its wallet, or of a user. */
+export async function nameAccount(db: Db, userId: number): Promise<string> {
+  const row = await db
+    .selectFrom("users")
+    .leftJoin("teams", "teams.wallet_id", "users.id")
+    .select(["users.username", "teams.name"])
+    .where("users.id", "=", userId)
+    .executeTakeFirst();
+  return row?.name ?? row?.username ?? "";
+}
+
+/** Of a deleted user: his name, and whom invoices were made out to. The sums stay. */
+export async function eraseStatementsOf(tx: Db, userId: number): Promise<void> {
+  await tx
+    .updateTable("statements")
+    .set({ account_name: "", buyer_sealed: "" })
+    .where("user_id", "=", userId)
+    .execute();
 }
 
 export async function nameInstances(db: Db): Promise<ReadonlyMap<number, string>> {

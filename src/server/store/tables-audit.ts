@@ -27,7 +27,14 @@ export interface AuditHeadTable {
   last_hash: string;
 }
 
+/** The acts that stand in the list of a team too. */
+export interface TeamAuditTable {
+  team_id: number;
+  audit_id: number;
+}
+
 export interface AuditTables {
   audit: AuditTable;
+  team_audit: TeamAuditTable;
   audit_head: AuditHeadTable;
 }

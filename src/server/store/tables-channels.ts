@@ -72,6 +72,16 @@ export interface ChannelKeysTable {
   probe_time: number;
   probes: number;
   created_time: number;
+  /** In place of the channel's; 0 = as the channel. Milliseconds. */
+  connect_ms: Generated<number>;
+  first_byte_ms: Generated<number>;
+  idle_ms: Generated<number>;
+  total_ms: Generated<number>;
+  /** What its provider says is left, in which currency ("" = it does not say), when it said so, and when it was last asked (seconds). */
+  balance: Generated<number>;
+  balance_currency: Generated<string>;
+  balance_updated_time: Generated<number>;
+  balance_asked_time: Generated<number>;
 }
 
 /** What the upstream of a channel said it has. */

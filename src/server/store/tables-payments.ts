@@ -22,6 +22,10 @@ export interface PaymentInstancesTable {
   sort: Generated<number>;
   /** Answers in a row that said nothing. */
   unclear: Generated<number>;
+  /** Notices that did not verify: forged, too old, or signed with other keys. */
+  refused_notices: Generated<number>;
+  /** When the last of them came. Seconds; 0 = none did. */
+  refused_at: Generated<number>;
   created_at: number;
   updated_at: number;
 }
@@ -48,6 +52,12 @@ export interface OrdersTable {
   gift_quota: number;
   /** Millionths of a yuan. */
   commission_micro: number;
+  /** Bounds of it as they were when the order was made, 0 = none: of the invited user's orders, and of the inviter's month. */
+  commission_orders: Generated<number>;
+  commission_month_micro: Generated<number>;
+  /** What it brings in without its fee, and what the platform keeps less that fee: billionths of a dollar. */
+  income: Generated<number>;
+  fees: Generated<number>;
   /** Written by `money` where quota follows from it. */
   status: OrderStatus;
   /** Why an administrator has to look; "" = no need. */

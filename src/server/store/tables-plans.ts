@@ -47,6 +47,8 @@ export interface PlanPeriodsTable {
   held: number;
   /** `kind.start.end.spent.held` of each window. */
   windows: string;
+  /** What its quota was bought for, as money/bought.ts writes it; "" = by the price of its terms. */
+  bought: Generated<string>;
 }
 
 /** The reminder of a period's end that was sent last. */

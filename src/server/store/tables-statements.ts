@@ -1,7 +1,7 @@
 // The table of statements; see tables.ts.
 import type { Generated } from "kysely";
 
-/** A closed month of an account (requirements Y59). Rows never change. */
+/** A closed month of an account (requirements Y59). Rows never change, but that a deleted user's name and buyer are erased. */
 export interface StatementsTable {
   id: Generated<number>;
   user_id: number;
@@ -12,11 +12,15 @@ export interface StatementsTable {
   to_row: number;
   opening: number;
   closing: number;
-  /** JSON: sums by kind, usage, tokens and money, without names. */
+  /** JSON: sums by kind, usage, tokens and money, with the names that they had. */
   body: string;
   /** Of the audit trail at that moment. */
   trail_hash: string;
   created_at: number;
+  /** Of the user or team, when it was closed; "" = it is not known any more. */
+  account_name: string;
+  /** As in invoice_profiles; "" = none was saved. */
+  buyer_sealed: string;
 }
 
 export interface StatementTables {

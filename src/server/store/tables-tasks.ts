@@ -48,6 +48,8 @@ export interface TasksTable {
   ended_at: number;
   /** Its owner does not want to see it any more; 0 = he does. */
   deleted_at: number;
+  /** Why it went to its channel, as the log keeps it of calls (failed-attempts.ts). */
+  trail: string;
 }
 
 /** A response that its upstream keeps (requirements C60). Nothing of what was said. */
@@ -83,6 +85,8 @@ export interface FilesTable {
   created_at: number;
   expires_at: number;
   deleted_at: number;
+  /** Why it went to its channel: batches of it go there too; "" of answers. */
+  trail: string;
 }
 
 /** Up to a thousand lines of a file that name one model. */

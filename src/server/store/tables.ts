@@ -8,6 +8,13 @@ import type { AuditTables } from "./tables-audit.ts";
 import type { ChannelTables } from "./tables-channels.ts";
 import type { InvoiceTables } from "./tables-invoices.ts";
 import type { KeyTables } from "./tables-keys.ts";
+import type {
+  LogRollupsTable,
+  LogSpansTable,
+  LogSumsTable,
+  LogsTable,
+  TrafficHoursTable,
+} from "./tables-logs.ts";
 import type { NameTables } from "./tables-names.ts";
 import type { PaymentTables } from "./tables-payments.ts";
 import type { PayoutTables } from "./tables-payouts.ts";
@@ -18,7 +25,7 @@ import type { StatementTables } from "./tables-statements.ts";
 import type { TaskTables } from "./tables-tasks.ts";
 import type { TeamTables } from "./team-tables.ts";
 
-/** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota, commission_debt_micro) are written by `money` only. */
+/** Balance columns (quota, used_quota, request_count, invite_commission_micro, debt_quota, commission_…) are written by `money` only. */
 export interface UsersTable {
   id: Generated<number>;
   username: string;
@@ -50,6 +57,13 @@ export interface UsersTable {
   debt_quota: Generated<number>;
   /** Commission that a refund took back and that was no longer there, in millionths of a yuan; later commission pays it first. */
   commission_debt_micro: Generated<number>;
+  /** How many of this user's orders brought an inviter commission. */
+  commission_orders: Generated<number>;
+  /** The newest month in which commission was earned, `2026-11`, and how much: millionths of a yuan, what went back included. */
+  commission_month: Generated<string>;
+  commission_month_micro: Generated<number>;
+  /** What the wallet's quota was bought for, as money/bought.ts writes it; "" = nothing is known. */
+  bought: Generated<string>;
   /** 1 = no person: the wallet of a team, which the ledger books on like on any account (requirements O01). */
   is_wallet: Generated<number>;
   /** An administrator's set of permissions; 0 = none. */
@@ -80,6 +94,9 @@ export interface SessionsTable {
   recovered_at: Generated<number>;
   /** 0 = none. */
   provider_id: Generated<number>;
+  /** The user whose console is looked at, and until when, in seconds; 0 = one's own. */
+  view_of: Generated<number>;
+  view_until: Generated<number>;
 }
 
 /** A one-time code, known by the hash of what it is bound to. */
@@ -96,6 +113,12 @@ export interface CodesTable {
   expires_at: number;
 }
 
+export interface OptionsTable {
+  key: string;
+  /** Sealed when the option is secret. */
+  value: string;
+}
+
 /** How far a user's quota had fallen when it was last looked at, and when reminders were sent. */
 export interface QuotaRemindersTable {
   user_id: number;
@@ -103,121 +126,6 @@ export interface QuotaRemindersTable {
   level: number;
   low_sent_at: Generated<number>;
   empty_sent_at: Generated<number>;
-}
-
-export interface OptionsTable {
-  key: string;
-  /** Sealed when the option is secret. */
-  value: string;
-}
-
-export interface LogsTable {
-  id: Generated<number>;
-  user_id: number;
-  created_at: number;
-  type: number;
-  content: string;
-  username: string;
-  token_id: number;
-  token_name: string;
-  model_name: string;
-  quota: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  cached_tokens: number;
-  channel_id: number;
-  request_id: string;
-  /** Milliseconds. */
-  elapsed_time: number;
-  first_byte_time: number;
-  /** 0 or 1. */
-  is_stream: number;
-  estimated: number;
-  /** The person who called, where the account that paid is a team's; 0 = the account is the person's. */
-  member_id: Generated<number>;
-  /** The project of that team; 0 = none. */
-  project_id: Generated<number>;
-  /** Channels that were called in vain before, `id:error,id:error`; "" = none. For administrators only. */
-  trail: string;
-  /** Which of a channel's several keys served; 0 = its only one. */
-  key_id: Generated<number>;
-  /** What it cost the operator, in billionths of a dollar; -1 = not known. */
-  cost: Generated<number>;
-}
-
-/** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
-export interface LogSumsTable {
-  dimension:
-    | "all"
-    | "user"
-    | "token"
-    | "model"
-    | "channel"
-    | "model-channel"
-    | "key"
-    | "member"
-    | "project"
-    | "group";
-  /**
-   * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; wallet, blank and user id for
-   * `member`; name for `group`; "" for `all`.
-   */
-  key: string;
-  /** Start of the hour, seconds. */
-  hour: number;
-  quota: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  requests: number;
-  /** Of the calls whose cost is known: what they cost, in billionths of a dollar, and what was charged for them. */
-  cost: Generated<number>;
-  costed_quota: Generated<number>;
-  /** Input read from an upstream's cache, and what that saved who paid, in billionths of a dollar. */
-  cached_tokens: Generated<number>;
-  saved: Generated<number>;
-}
-
-/** Consumption summed by hour along all dimensions at once, for statistics by several filters. */
-export interface LogRollupsTable {
-  /** Start of the hour, seconds. */
-  hour: number;
-  user_id: number;
-  token_name: string;
-  model_name: string;
-  channel_id: number;
-  quota: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  requests: number;
-  /** Of the calls whose cost is known: what they cost, in billionths of a dollar, and what was charged for them. */
-  cost: Generated<number>;
-  costed_quota: Generated<number>;
-  /** Input read from an upstream's cache, and what that saved who paid, in billionths of a dollar. */
-  cached_tokens: Generated<number>;
-  saved: Generated<number>;
-}
-
-/** How calls went, by hour: of everybody, of one user, or tries at one channel. Telemetry, not money: seconds of it may be lost. */
-export interface TrafficHoursTable {
-  scope: "all" | "user" | "channel";
-  /** User or channel id; 0 for `all`. */
-  id: number;
-  /** Start of the hour, seconds. */
-  hour: number;
-  calls: number;
-  failures: number;
-  /** Streamed answers of which the first byte came. */
-  streams: number;
-  /** Sum over those streams, milliseconds. */
-  first_byte_ms: number;
-}
-
-/** Which log ids fall into which ten minutes, so that a filter by time becomes a range of ids at any size. */
-export interface LogSpansTable {
-  /** Start of the ten minutes, seconds. */
-  span: number;
-  first_id: number;
-  last_id: number;
 }
 
 /** What is set aside for calls in flight, `holds` in windows of limits. A row lives from reserve to settle, release or recovery. */
@@ -265,6 +173,8 @@ export interface RedemptionsTable {
   status: number;
   name: string;
   quota: number;
+  /** What it was sold for, in fen; 0 = it is given away, -1 = what codes are sold for (`SoldDollarYuan`). */
+  price_minor: Generated<number>;
   created_time: number;
   /** Seconds; 0 = not redeemed. */
   redeemed_time: Generated<number>;

@@ -101,6 +101,16 @@ export function findTask(db: Db, id: number): Promise<TaskRow | undefined> {
   return db.selectFrom("tasks").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+/** The names that its person and its token have now, and the token's project; undefined = the person is gone. */
+export function findTaskCaller(db: Db, { user_id, token_id }: Pick<TaskRow, "user_id" | "token_id">) {
+  return db
+    .selectFrom("users")
+    .leftJoin("tokens", (join) => join.on("tokens.id", "=", token_id))
+    .select(["users.username", "tokens.name as token_name", "tokens.project_id"])
+    .where("users.id", "=", user_id)
+    .executeTakeFirst();
+}
+
 /** Those that are due, the longest overdue first. */
 export function listDueTasks(db: Db, now: number, limit: number): Promise<TaskRow[]> {
   return db

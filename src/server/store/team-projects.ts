@@ -2,6 +2,7 @@
 import { type Selectable, sql } from "kysely";
 import { changesOne } from "./change.ts";
 import { type Db, sumInt } from "./db.ts";
+import { endLimitsOf } from "./limits.ts";
 import type { TeamProjectsTable } from "./team-tables.ts";
 
 export type ProjectRow = Selectable<TeamProjectsTable>;
@@ -42,13 +43,7 @@ export function renameProject(tx: Db, id: number, name: string): Promise<boolean
 /** Ends a project, and what limits it. Its row stays for reports. Unit of `now`: seconds. */
 export async function closeProject(tx: Db, id: number, now: number): Promise<void> {
   await tx.updateTable("team_projects").set({ closed_at: now }).where("id", "=", id).execute();
-  await tx
-    .updateTable("limits")
-    .set({ deleted_at: now })
-    .where("subject", "=", "project")
-    .where("subject_id", "=", id)
-    .where("deleted_at", "=", 0)
-    .execute();
+  await endLimitsOf(tx, { subject: "project", ids: [id] }, now);
 }
 
 /** How many living tokens belong to each of these projects. */

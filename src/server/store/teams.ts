@@ -4,7 +4,10 @@ import type { TeamRole } from "#contract/team-words.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { changesOne } from "./change.ts";
 import { type Db, isPostgres, sumInt } from "./db.ts";
+import { inParts } from "./in-parts.ts";
+import { endLimitsOf } from "./limits.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
+import { lockRows } from "./row-locks.ts";
 
 const TEAM = [
   "teams.id as id",
@@ -202,28 +205,25 @@ export async function changeRole(
   );
 }
 
-/** Ends a membership; his caps end with it. Returns whether he was one and had the role that was seen. */
+/**
+ * Ends a membership of a team that is held: the member's tokens go to `heir`, or with 0 end, and then his caps, in the order in which the
+ * ledger locks them. Returns the ids of the tokens; undefined = he is no member, or has no longer the role that was seen, and nothing is
+ * changed.
+ */
 export async function removeMember(
   tx: Db,
-  teamId: number,
-  member: { userId: number; role: TeamRole; now: number },
-): Promise<boolean> {
-  const { userId, role, now } = member;
-  const seat = tx
-    .selectFrom("team_members")
-    .select("id")
-    .where("team_id", "=", teamId)
-    .where("user_id", "=", userId);
-  await tx
-    .updateTable("limits")
-    .set({ deleted_at: now })
-    .where("subject", "=", "seat")
-    .where("subject_id", "in", seat)
-    .where("deleted_at", "=", 0)
-    .execute();
-  const gone = tx.deleteFrom("team_members").where("team_id", "=", teamId).where("user_id", "=", userId);
-  const { numDeletedRows } = await gone.where("role", "=", role).executeTakeFirst();
-  return numDeletedRows > 0n;
+  team: Pick<TeamRow, "id" | "wallet_id">,
+  member: { userId: number; role: TeamRole; heir: number; now: number },
+): Promise<number[] | undefined> {
+  const { userId, role, heir, now } = member;
+  const found = await findMember(tx, team.id, userId);
+  if (found?.role !== role) return undefined;
+  const tokens = await passTokens(tx, { walletId: team.wallet_id, userId, heir, now });
+  await endLimitsOf(tx, { subject: "seat", ids: [found.seat_id] }, now);
+  await tx.deleteFrom("team_members").where("id", "=", found.seat_id).execute();
+  const offered = tx.updateTable("teams").set({ heir_id: 0 }).where("id", "=", team.id);
+  await offered.where("heir_id", "=", userId).execute();
+  return tokens;
 }
 
 /** The tokens of a member that the wallet pays for go to another one, keys unchanged, or with `heir` 0 end. Returns their ids. */
@@ -233,13 +233,23 @@ export async function passTokens(
 ): Promise<number[]> {
   const { walletId, userId, heir, now } = tokens;
   let query = tx
-    .updateTable("tokens")
-    .set(heir === 0 ? { deleted_at: now, key_sealed: "" } : { user_id: heir })
+    .selectFrom("tokens")
+    .select("id")
     .where("wallet_id", "=", walletId)
     .where("deleted_at", "=", 0);
   if (userId !== undefined) query = query.where("user_id", "=", userId);
-  const rows = await query.returning("id").execute();
-  return rows.map(({ id }) => id);
+  const ids = (await query.execute()).map(({ id }) => id);
+  await lockRows(tx, "tokens", ids);
+  const changed = await inParts(ids, (some) =>
+    tx
+      .updateTable("tokens")
+      .set(heir === 0 ? { deleted_at: now, key_sealed: "" } : { user_id: heir })
+      .where("id", "in", some)
+      .where("deleted_at", "=", 0)
+      .returning("id")
+      .execute(),
+  );
+  return changed.map(({ id }) => id);
 }
 
 /** The open teams that a user owns: his account cannot go before each has another owner, or is closed. */
@@ -255,9 +265,33 @@ export async function countOwned(db: Db, userId: number): Promise<number> {
   return total;
 }
 
-/** Ends all memberships of a user who goes; inside a transaction. */
-export async function leaveTeams(tx: Db, userId: number): Promise<void> {
+/** The teams a user is a member of. */
+export async function teamsOfUser(db: Db, userId: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom("team_members")
+    .select("team_id")
+    .where("user_id", "=", userId)
+    .orderBy("team_id")
+    .execute();
+  return rows.map(({ team_id }) => team_id);
+}
+
+/** The team that a wallet is of; none of a person's own account. */
+export async function teamsOfWallet(db: Db, walletId: number): Promise<number[]> {
+  if (walletId === 0) return [];
+  const rows = await db.selectFrom("teams").select("id").where("wallet_id", "=", walletId).execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Ends all memberships of a user who goes, and what limits them; inside a transaction, after his tokens, as the ledger locks them. Unit of
+ * `now`: seconds.
+ */
+export async function leaveTeams(tx: Db, userId: number, now: number): Promise<void> {
+  const seats = await tx.selectFrom("team_members").select("id").where("user_id", "=", userId).execute();
+  await endLimitsOf(tx, { subject: "seat", ids: seats.map(({ id }) => id) }, now);
   await tx.deleteFrom("team_members").where("user_id", "=", userId).execute();
+  await tx.updateTable("teams").set({ heir_id: 0 }).where("heir_id", "=", userId).execute();
 }
 
 /** Closed teams whose wallet has something again: calls that were running gave back what they had set aside. */

@@ -14,6 +14,7 @@ import {
   type SortedPage,
   startsWith,
 } from "./page.ts";
+import { lockRows } from "./row-locks.ts";
 import type { TokensTable } from "./tables-keys.ts";
 
 /** A living token; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -110,6 +111,8 @@ export function keyOwners(db: Db) {
       "tokens.project_id as project_id",
       "wallets.group as wallet_group",
       "wallets.status as wallet_status",
+      "users.debt_quota as user_debt",
+      "wallets.debt_quota as wallet_debt",
       "team_members.id as seat_id",
       "teams.id as team_id",
     ])
@@ -176,6 +179,16 @@ export function removeToken(
 
 /** Deletes all tokens of a user, also those that a team pays for. */
 export async function removeTokensOfUser(db: Db, userId: number, now: number): Promise<void> {
+  const tokens = db
+    .selectFrom("tokens")
+    .select("id")
+    .where("user_id", "=", userId)
+    .where("deleted_at", "=", 0);
+  await lockRows(
+    db,
+    "tokens",
+    (await tokens.execute()).map(({ id }) => id),
+  );
   await db
     .updateTable("tokens")
     .set({ deleted_at: now, ...REMOVED })

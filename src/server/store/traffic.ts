@@ -1,7 +1,8 @@
 // How calls went, by hour: written in bundles by channels/traffic.ts, read by the dashboard.
 import { type RawBuilder, sql } from "kysely";
+import { DAY_SEC } from "#server/clock.ts";
 import { type Db, sumInt } from "./db.ts";
-import type { TrafficHoursTable } from "./tables.ts";
+import type { TrafficHoursTable } from "./tables-logs.ts";
 
 const COLUMNS = ["calls", "failures", "streams", "first_byte_ms"] as const;
 
@@ -59,8 +60,6 @@ export function listChannelTraffic(db: Db, start: number): Promise<(Outcomes & {
     .groupBy("id")
     .execute();
 }
-
-const DAY_SEC = 86_400;
 
 /** The start of the day an hour lies in. */
 export function dayOf(offsetSec: number): RawBuilder<number> {

@@ -1,7 +1,8 @@
 // Consumption of the last days for the dashboard, from the sums by hour: it survives the clearing of the log. Reads only.
 import { type AliasedExpression, sql } from "kysely";
+import { DAY_SEC } from "#server/clock.ts";
 import { type Db, sumInt } from "./db.ts";
-import type { LogSumsTable } from "./tables.ts";
+import type { LogSumsTable } from "./tables-logs.ts";
 import { dayOf } from "./traffic.ts";
 
 const COLUMNS = ["quota", "prompt_tokens", "completion_tokens", "requests"] as const;
@@ -43,7 +44,6 @@ function parts(db: Db, { userId, start, before }: Span, by: By): AliasedExpressi
     .as("parts");
 }
 
-const DAY_SEC = 86_400;
 /** Days that one statement reads: SQLite has one reader, and other questions get in between two of them. */
 const PIECE_DAYS = 5;
 

@@ -10,6 +10,7 @@ import { holdName } from "./names.ts";
 import { countRows } from "./page.ts";
 import { erasePayoutsOf } from "./payouts.ts";
 import { deleteSessionsOfUser } from "./sessions.ts";
+import { eraseStatementsOf } from "./statements.ts";
 import { leaveTeams } from "./teams.ts";
 import { removeTokensOfUser } from "./tokens.ts";
 import { type UserChange, withMailbox } from "./users.ts";
@@ -60,8 +61,8 @@ export function listSupers(db: Db): Promise<{ id: number; username: string }[]> 
  * Deletes a user for everybody but the ledger: the name is free again, what proved who it was is gone, sessions and keys
  * die (requirements W3.3, A26, P07). Returns whether the user was still as seen. Unit of `now`: seconds.
  */
-export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: number }): Promise<boolean> {
-  const isBuried = await changeSeenUser(tx, seen, {
+export async function deleteUser(tx: Db, seen: Seen, args: { name: string; now: number }): Promise<boolean> {
+  const isDeleted = await changeSeenUser(tx, seen, {
     username: args.name,
     display_name: "",
     password: "",
@@ -72,12 +73,13 @@ export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: nu
     aff_code: "",
     status: UserStatus.deleted,
   });
-  if (!isBuried) return false;
+  if (!isDeleted) return false;
   await deleteSessionsOfUser(tx, seen.id);
   await removeTokensOfUser(tx, seen.id, args.now);
-  await leaveTeams(tx, seen.id);
+  await leaveTeams(tx, seen.id, args.now);
   await erasePayoutsOf(tx, seen.id);
   await eraseInvoicesOf(tx, seen.id);
+  await eraseStatementsOf(tx, seen.id);
   await deleteFactorReset(tx, seen.id);
   return true;
 }

@@ -23,7 +23,7 @@ import type { UsersTable } from "./tables.ts";
 /** A person: wallets of teams are found by nothing here. Without what must never travel with the others, password and access token, and without what only the store compares. */
 export type UserRow = Omit<
   Selectable<UsersTable>,
-  "password" | "access_token_hash" | "mailbox" | "debt_quota" | "commission_debt_micro" | "is_wallet"
+  "password" | "access_token_hash" | "mailbox" | "is_wallet" | Exclude<Balance, (typeof COLUMNS)[number]>
 >;
 
 type Balance =
@@ -32,7 +32,11 @@ type Balance =
   | "request_count"
   | "invite_commission_micro"
   | "debt_quota"
-  | "commission_debt_micro";
+  | "commission_debt_micro"
+  | "commission_orders"
+  | "commission_month"
+  | "commission_month_micro"
+  | "bought";
 
 /** What a new user is made of; the balance starts at 0 and is granted by `money`. */
 export type NewUser = Omit<Insertable<UsersTable>, "id" | "mailbox" | "is_wallet" | Balance>;
@@ -65,7 +69,7 @@ const COLUMNS = [
   "external_login",
   "staff_set_id",
   "language",
-] as const satisfies readonly (keyof UserRow)[];
+] as const satisfies readonly (keyof UsersTable)[];
 
 /** Columns a list of users can be sorted by. */
 export const USER_SORT_COLUMNS = COLUMNS;

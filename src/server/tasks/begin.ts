@@ -2,15 +2,16 @@
 import { deleteTask, insertTask, type TaskRow } from "#server/store/tasks.ts";
 import type { BatchFacts } from "./batch/facts.ts";
 import type { TaskTools } from "./channel.ts";
-import { bookTask, failTask } from "./end.ts";
+import { bookTask, failSubmitted } from "./end.ts";
 import type { TaskFacts } from "./facts.ts";
 
 /** When it is not known whether the upstream has it, it is given up after this. */
 const SUBMIT_SEC = 300;
 
-type Submitted = Pick<TaskRow, "task_id" | "request_id" | "kind" | "wire" | "model">;
+type Submitted = Pick<TaskRow, "task_id" | "request_id" | "kind" | "wire" | "model"> &
+  Partial<Pick<TaskRow, "trail">>;
 
-/** Writes the row of a task that is about to be submitted. */
+/** Writes the row of a task that is about to be submitted. `trail` = why it goes to its channel, where that is known. */
 export async function beginTask(
   ctx: Pick<TaskTools, "db" | "clock">,
   caller: { readonly userId: number; readonly payerId: number; readonly tokenId: number },
@@ -18,6 +19,7 @@ export async function beginTask(
 ): Promise<TaskRow> {
   const now = ctx.clock.seconds();
   const row = {
+    trail: "",
     ...submitted,
     model: model.replaceAll("\u0000", ""),
     user_id: caller.userId,
@@ -50,7 +52,7 @@ export async function beginTask(
 export async function giveUpTask(ctx: TaskTools, row: TaskRow, isSent: boolean): Promise<void> {
   if (isSent) {
     const message = "无法确认上游是否已接受任务，未收费";
-    await failTask(ctx, row, { state: "failed", code: "submit_unknown", message });
+    await failSubmitted(ctx, row, { state: "failed", code: "submit_unknown", message });
     return;
   }
   // Nothing was decided: what is set aside is returned.

@@ -1,13 +1,14 @@
 // The channel and the key that a task was submitted with: nothing else is ever asked about it (requirements C31).
 
 import type { Candidates } from "#server/channels/candidates.ts";
-import { Key } from "#server/channels/key-list.ts";
-import { openChannelKey } from "#server/channels/key-rings.ts";
+import { channelWith } from "#server/channels/key-rings.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { listSealedKeys } from "#server/store/channel-keys.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
 import type { Tools } from "#server/tools.ts";
+import type { CallFacts } from "#server/upstream/call/call.ts";
+import type { About } from "#server/upstream/call/outgoing.ts";
 import type { TaskCallTools } from "#server/upstream/video/call.ts";
 
 /** What a task's upstream id, and the place of its result, are sealed under. */
@@ -23,6 +24,34 @@ export function callToolsOf({ egress, credentials, clock }: TaskTools): TaskCall
   return { egress, credentials, now: clock.now };
 }
 
+const ENDPOINTS = { video: "videos", response: "responses", batch: "batches" } as const;
+
+/**
+ * What the rules of a channel may ask of a call about work that is under way, or about a file. `header` reads the headers of the client who
+ * asks now; absent = the job asks.
+ */
+export function aboutTask(
+  { clock }: Pick<Tools, "clock">,
+  { mapping }: Pick<LiveChannel, "mapping">,
+  {
+    kind,
+    model,
+    request_id,
+    user_id,
+  }: Pick<TaskRow, "model" | "request_id" | "user_id"> & { readonly kind: keyof typeof ENDPOINTS },
+  header: CallFacts["header"] = () => undefined,
+): About {
+  return {
+    reach: "control",
+    endpoint: ENDPOINTS[kind],
+    model: mapping.get(model) ?? model,
+    originModel: model,
+    isStream: false,
+    seed: request_id,
+    facts: { header, attempt: 1, userId: user_id, maxTokens: undefined, nowMs: clock.now() },
+  };
+}
+
 /** `gone` = the channel or its key was deleted; undefined = it cannot be had at the moment. */
 export async function channelOfTask(
   { db, secrets, candidates }: TaskTools,
@@ -35,5 +64,5 @@ export async function channelOfTask(
   // Also one that is switched off: what it began is still its own.
   const [row] = await listSealedKeys(db, channel_id, key_id);
   if (row === undefined) return "gone";
-  return new Key(row).as(channel, (sealed) => openChannelKey(secrets, sealed));
+  return channelWith({ secrets }, channel, row);
 }

@@ -4,6 +4,7 @@ import { changeOpenTask, markTaskBooked, type TaskRow } from "#server/store/task
 import { bookBatch } from "./batch/book.ts";
 import type { TaskTools } from "./channel.ts";
 import { type Made, type TaskFacts, taskCharge } from "./facts.ts";
+import { logFailure } from "./log-failure.ts";
 import { settleTask } from "./settle.ts";
 
 /** What a failed task tells. Both are shown to its owner. */
@@ -11,6 +12,8 @@ export interface TaskEnd {
   readonly state: "failed" | "cancelled";
   readonly code: string;
   readonly message: string;
+  /** They are the upstream's own words. */
+  readonly isTheirs?: true | undefined;
 }
 
 const MOST_CODE = 64;
@@ -21,13 +24,27 @@ export function factsOf({ facts }: Pick<TaskRow, "facts">): TaskFacts {
   return JSON.parse(facts) as TaskFacts;
 }
 
-/** Ends a task without a charge; one whose end is decided ends as it was decided. */
+/** Ends a task without a charge; one whose end is decided ends as it was decided. Of one that failed the log tells. */
 export async function failTask(tools: TaskTools, row: TaskRow, end: TaskEnd): Promise<void> {
+  const ended = await endUnpaid(tools, row, end);
+  if (ended === undefined) return;
+  if (end.state === "failed") await logFailure(tools, ended, end.isTheirs === true);
+  await bookTask(tools, ended);
+}
+
+/** As `failTask`, of a task whose call tells the log itself that it failed. */
+export async function failSubmitted(tools: TaskTools, row: TaskRow, end: TaskEnd): Promise<void> {
+  const ended = await endUnpaid(tools, row, end);
+  if (ended !== undefined) await bookTask(tools, ended);
+}
+
+/** Decides that nothing is charged. undefined = the end was decided before. */
+async function endUnpaid(tools: TaskTools, row: TaskRow, end: TaskEnd): Promise<TaskRow | undefined> {
   const ended_at = tools.clock.seconds();
   const code = clean(end.code, MOST_CODE);
   const message = clean(end.message, MOST_MESSAGE);
   const change = { state: end.state, outcome: "refund", code, message, ended_at } as const;
-  if (await changeOpenTask(tools.db, row.id, change)) await bookTask(tools, { ...row, ...change });
+  return (await changeOpenTask(tools.db, row.id, change)) ? { ...row, ...change } : undefined;
 }
 
 /** PostgreSQL cannot store NUL. */
@@ -68,5 +85,5 @@ async function settle(tools: TaskTools, row: TaskRow): Promise<void> {
   const facts = factsOf(row) as TaskFacts & { readonly made?: Made };
   const { amount: charge, ...booked } = taskCharge(facts, facts.made ?? {});
   const { request_id: requestId, model } = row;
-  await settleTask(tools, row, { ...booked, requestId, model, charge });
+  await settleTask(tools, row, { ...booked, requestId, model, charge, priceVersion: facts.priceVersion });
 }

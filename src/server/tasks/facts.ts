@@ -14,6 +14,8 @@ export interface TaskFacts {
   /** Of the wire: what is charged. */
   readonly unit: "token" | "video" | "text";
   readonly ratios: PriceRatios;
+  /** Of the price tables; absent = an older program noted none. */
+  readonly priceVersion?: number | undefined;
   /** Of text: dearer prices of long prompts, and the usage that was set aside for. */
   readonly tiers?: readonly { readonly above: number; readonly ratios: PriceRatios }[];
   readonly usual?: Pick<TokenUsage, "promptTokens" | "completionTokens">;
@@ -59,6 +61,7 @@ export function usualTokens({ seconds, resolution }: Pick<TaskFacts, "seconds" |
 /** What is set aside for a task. Unit: quota. */
 export function taskEstimate(facts: Omit<TaskFacts, "upstreamModel" | "group" | "isGroupNamed">): bigint {
   const price = createPrice(facts.ratios);
+  if (price.unit === "call") return estimate(0, 0, price, 0);
   return facts.unit === "video"
     ? chargeUnits({ unit: "video", seconds: facts.seconds }, price)
     : estimate(0, usualTokens(facts), price, 0);
@@ -66,8 +69,20 @@ export function taskEstimate(facts: Omit<TaskFacts, "upstreamModel" | "group" | 
 
 /** What a finished task costs. */
 export function taskCharge(facts: TaskFacts, made: Made): TaskCharge {
-  const charged = facts.unit === "video" ? videoCharge(facts, made) : tokenCharge(facts, made);
+  const charged = chargedBy(facts, made);
   return facts.isGroupNamed ? { ...charged, content: `${charged.content}（分组 ${facts.group}）` } : charged;
+}
+
+function chargedBy(facts: TaskFacts, made: Made): TaskCharge {
+  if (facts.ratios.unit === "call") return callCharge(facts);
+  return facts.unit === "video" ? videoCharge(facts, made) : tokenCharge(facts, made);
+}
+
+/** However long it is. */
+function callCharge({ ratios }: TaskFacts): TaskCharge {
+  const price = createPrice(ratios);
+  const amount = estimate(0, 0, price, 0);
+  return { amount, usage: NOTHING, content: explain(NOTHING, price, amount), isEstimated: false };
 }
 
 function videoCharge(facts: TaskFacts, made: Made): TaskCharge {

@@ -16,7 +16,7 @@ import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 import type { Polled } from "#server/upstream/video/wire.ts";
 import { askBatch, type BatchWord } from "./batch/hear.ts";
-import { callToolsOf, channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
+import { aboutTask, callToolsOf, channelOfTask, TASK_SEAL, type TaskTools } from "./channel.ts";
 import { bookTask, completeTask, failTask } from "./end.ts";
 
 const AT_ONCE = 100;
@@ -104,12 +104,13 @@ async function questionOf(
 ): Promise<Polled | "missing"> {
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const callTools = callToolsOf(tools);
+  const about = aboutTask(tools, channel, row);
   if (row.kind === "response") {
-    const answer = await callTask(callTools, channel, storedRequest(channel, "GET", { id }));
+    const answer = await callTask(callTools, channel, storedRequest(channel, "GET", { id }), about);
     return answer.kind === "failed" ? unheard(answer.fault) : polledResponse(answer.body);
   }
   const wire = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
-  const answer = await callTask(callTools, channel, wire.poll(id));
+  const answer = await callTask(callTools, channel, wire.poll(id), about);
   if (answer.kind === "failed") return unheard(answer.fault);
   // A refusal with status 200 says nothing of the task.
   return wire.refusal?.(answer.body) === undefined ? wire.polled(answer.body) : { state: "unknown" };
@@ -155,7 +156,7 @@ export async function hearOfTask(tools: TaskTools, row: TaskRow, polled: Polled)
         ? failTask(tools, row, polled)
         : completeTask(tools, row, { result: "", made: { usage: polled.usage }, state: "cancelled" });
     case "failed":
-      return failTask(tools, row, polled);
+      return failTask(tools, row, { ...polled, isTheirs: true });
     case "queued":
     case "in_progress": {
       const progress = Math.max(row.progress, Math.min(Math.max(Math.round(polled.progress ?? 0), 0), 99));

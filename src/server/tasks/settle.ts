@@ -12,13 +12,15 @@ export interface TaskSettlement {
   /** What its log entry says. */
   readonly content: string;
   readonly isEstimated: boolean;
+  /** Of the price tables by which it was reserved; undefined = an older program noted none. */
+  readonly priceVersion: number | undefined;
 }
 
 /** Books the charge of a task that has ended, with its log entry. Throws: when the ledger cannot take it now. */
 export async function settleTask(
   { ledger, options, events }: TaskTools,
   row: TaskRow,
-  { requestId, model, charge, usage, content, isEstimated }: TaskSettlement,
+  { requestId, model, charge, usage, content, isEstimated, priceVersion }: TaskSettlement,
 ): Promise<void> {
   const { payer_id: userId, token_id: tokenId, channel_id: channelId, key_id: keyId } = row;
   const log = {
@@ -28,10 +30,12 @@ export async function settleTask(
     first_byte_time: 0,
     is_stream: 0,
     estimated: isEstimated ? 1 : 0,
-    trail: "",
+    trail: row.trail,
+    price_version: priceVersion ?? -1,
   };
   const booking = await ledger.settle({
     ...{ requestId, userId, tokenId, channelId, keyId, charge, usage },
+    ...(row.user_id !== userId && { memberId: row.user_id }),
     log: options.get("LogConsumeEnabled") ? log : null,
   });
   const quota = Number(booking.shortfall);

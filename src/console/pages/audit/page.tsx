@@ -7,33 +7,15 @@ import { call, query } from "#console/base/call.ts";
 import { type CsvColumn, fetchBlocks, MAX_BLOCK_ROWS } from "#console/base/export.ts";
 import { faultText } from "#console/base/faults.ts";
 import { formatCount, formatTime } from "#console/base/format.ts";
-import { wide } from "#console/base/language.ts";
+import { ACT_COLUMNS, AuditDetails, actionChoices } from "#console/ui/audit-details.tsx";
 import { Callout } from "#console/ui/callout.tsx";
-import { ClippedText } from "#console/ui/cell.tsx";
 import { ExportButton } from "#console/ui/export-button.tsx";
 import { emptyOf, type FilterField, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { type AuditEntry, auditApi } from "#contract/audit.ts";
-import { AUDIT_ACTIONS, AUDIT_RESOURCES, auditActionText } from "#contract/audit-actions.ts";
-import { detailText } from "./detail.ts";
-import { AuditDetails, actorText } from "./details.tsx";
-import "./audit.css";
-
-/** Each resource as a whole, then its acts. */
-const ACTIONS = [
-  { value: "", label: "全部操作" },
-  ...Object.entries(AUDIT_RESOURCES).map(([head, label]) => ({
-    label,
-    options: [
-      { value: head, label: `${label}：全部` },
-      ...Object.entries(AUDIT_ACTIONS)
-        .filter(([action]) => action.startsWith(`${head}.`))
-        .map(([value, text]) => ({ value, label: text })),
-    ],
-  })),
-];
+import { auditActionText } from "#contract/audit-actions.ts";
 
 const FIELDS: readonly FilterField[] = [
   {
@@ -41,7 +23,7 @@ const FIELDS: readonly FilterField[] = [
     name: "action",
     label: "选择操作",
     chip: "操作",
-    options: ACTIONS,
+    options: actionChoices(),
     width: 168,
     isSearchable: true,
   },
@@ -51,23 +33,11 @@ const FIELDS: readonly FilterField[] = [
 ];
 
 const columns: readonly Column<AuditEntry>[] = [
-  { key: "created_at", title: "时间", shows: "time", isFixed: true, width: 160 },
-  { key: "actor_name", title: "操作者", width: 132, render: (row) => <ClippedText text={actorText(row)} /> },
-  {
-    key: "action",
-    title: "操作",
-    isInHead: true,
-    width: wide(148, 170),
-    render: (row) => <ClippedText text={auditActionText(row.action)} />,
-  },
-  { key: "target", title: "对象", shows: "text", width: 124 },
-  {
-    key: "detail",
-    title: "内容",
-    width: 280,
-    isGrowing: true,
-    render: (row) => <ClippedText text={detailText(row.detail)} />,
-  },
+  ACT_COLUMNS.time,
+  ACT_COLUMNS.actor,
+  ACT_COLUMNS.action,
+  ACT_COLUMNS.target,
+  ACT_COLUMNS.detail,
   { key: "address", title: "来源地址", shows: "text", width: 128 },
   { key: "request_id", title: "请求 ID", shows: "text", width: 150, isHiddenAtFirst: true },
 ];

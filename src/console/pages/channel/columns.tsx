@@ -1,46 +1,30 @@
 // The columns of the channel list.
 
-import { SyncOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Button } from "antd";
 import { Link } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import type { TagColour } from "#console/base/colours.ts";
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
 import { patchRow } from "#console/base/rows.ts";
-import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
+import { offReason } from "#console/ui/failure-words.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { NumberCell } from "#console/ui/number-input.tsx";
 import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { ColourTag, StatusTag } from "#console/ui/status-tag.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
-import { type BalanceUnit, providerOf } from "#contract/providers.ts";
-import { abbreviate, formatQuota, type QuotaDisplay, responseGrade } from "#contract/quota.ts";
+import { providerOf } from "#contract/providers.ts";
+import { responseGrade } from "#contract/quota.ts";
+import { BalanceCell, balanceText } from "./balance-cell.tsx";
 import { LISTS } from "./stale.ts";
 import { TypeTag } from "./type-tag.tsx";
-
-/** A stored balance in the unit of its type (requirements B9). */
-function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {
-  switch (unit) {
-    case "usd":
-      return `$${balance.toFixed(2)}`;
-    case "cny":
-      return `¥${balance.toFixed(2)}`;
-    case "cny/10000":
-      return `¥${(balance / 10_000).toFixed(2)}`;
-    case "quota":
-      return display.inCurrency ? formatQuota(balance, display) : abbreviate(balance);
-  }
-}
 
 function Balance({ row: channel }: CellProps<Channel>) {
   const client = useQueryClient();
   const display = useQuotaDisplay();
-  const mayAsk = useMay("channel.test");
   const refresh = useCall(channelApi.updateBalance, {
     onSuccess: ({ balance }, { params }) => {
       const balance_updated_time = Math.floor(Date.now() / 1000);
@@ -50,23 +34,15 @@ function Balance({ row: channel }: CellProps<Channel>) {
   });
   const unit = providerOf(channel.type)?.balance?.unit;
   if (unit === undefined) return <span className="tg-muted">不支持</span>;
-  const when = formatTime(channel.balance_updated_time);
   const text = balanceText(channel.balance, unit, display);
-  if (!mayAsk) return <span className="tg-number">{text}</span>;
   return (
-    <Tooltip title={when === "" ? "尚未更新，点击更新" : `更新于 ${when}，点击更新`}>
-      <Button
-        type="text"
-        size="small"
-        className="tg-channel-balance tg-number"
-        aria-label={`${text}，更新渠道 ${channel.name} 的余额`}
-        disabled={refresh.isPending}
-        onClick={() => refresh.mutate({ params: { id: channel.id } })}
-      >
-        {text}
-        <SyncOutlined spin={refresh.isPending} aria-hidden="true" />
-      </Button>
-    </Tooltip>
+    <BalanceCell
+      text={text}
+      time={channel.balance_updated_time}
+      label={`${text}，更新渠道 ${channel.name} 的余额`}
+      isBusy={refresh.isPending}
+      onAsk={() => refresh.mutate({ params: { id: channel.id } })}
+    />
   );
 }
 
@@ -79,7 +55,7 @@ export function ChannelState({ row: channel }: CellProps<Channel>) {
       return <StatusTag tone="idle" label="已禁用" hint="本渠道被手动禁用" />;
     case ChannelStatus.autoDisabled: {
       const when = formatTime(channel.status_time);
-      const why = channel.status_reason;
+      const why = offReason(channel.status_reason);
       const again = channel.probe_time === 0 ? "" : `将于 ${formatTime(channel.probe_time)} 自动重试`;
       const hint = ["本渠道被程序自动禁用", when, why, again].filter((part) => part !== "").join(" · ");
       return <StatusTag tone="bad" label="自动禁用" hint={hint} />;

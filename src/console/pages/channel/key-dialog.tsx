@@ -1,22 +1,15 @@
 // What can be set of one key: its name, share, models and way out. The key itself is replaced by adding another one.
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
-import { toast } from "#console/base/toast.ts";
 import { clearable } from "#console/ui/clearable.tsx";
+import { closing } from "#console/ui/closing.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { type ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
 import { keyName } from "./key-columns.tsx";
-import { LimitInputs } from "./limit-fields.tsx";
-import { type LimitValues, limitsOf, limitValues } from "./limit-values.ts";
-
-interface Values extends LimitValues {
-  readonly name: string;
-  readonly weight: number | null;
-  readonly models: readonly string[];
-  readonly proxy: string;
-}
+import { type KeyValues, keyChange, keyValues } from "./key-values.ts";
+import { LimitInputs, TimeInputs } from "./limit-fields.tsx";
 
 export interface KeyDialogProps {
   readonly id: number;
@@ -26,38 +19,19 @@ export interface KeyDialogProps {
 }
 
 export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
-  const update = useCall(channelKeyApi.update, {
-    invalidates: [channelKeyApi.list],
-    onSuccess: () => {
-      toast.success("密钥已保存");
-      onClose();
-    },
-  });
-  const send = ({ name, weight, models: chosen, proxy, ...limits }: Values) =>
-    update.mutate({
-      params: { id },
-      body: {
-        ids: [row.id],
-        name: name.trim(),
-        weight: weight ?? 0,
-        models: [...chosen],
-        limits: limitsOf(limits),
-        ...(proxy.trim() === row.proxy ? {} : { proxy: proxy.trim() }),
-      },
-    });
+  const update = useCall(channelKeyApi.update, closing([channelKeyApi.list], "密钥已保存", onClose));
+  const send = (values: KeyValues) => {
+    const change = keyChange(row, values);
+    if (change === undefined) onClose();
+    else update.mutate({ params: { id }, body: { ids: [row.id], ...change } });
+  };
   return (
-    <FormDialog<Values>
+    <FormDialog<KeyValues>
       title={`编辑密钥 ${keyName(row)}`}
-      width={520}
+      width={600}
       okText="保存"
       isBusy={update.isPending}
-      initialValues={{
-        name: row.name,
-        weight: row.weight,
-        models: row.models,
-        proxy: row.proxy,
-        ...limitValues(row.limits),
-      }}
+      initialValues={keyValues(row)}
       onFinish={send}
       onClose={onClose}
     >
@@ -76,6 +50,7 @@ export function KeyDialog({ id, row, models, onClose }: KeyDialogProps) {
         />
       </Form.Item>
       <LimitInputs />
+      <TimeInputs usual="同渠道" />
       <TextField
         name="proxy"
         label="出站代理"

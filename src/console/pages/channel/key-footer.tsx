@@ -1,21 +1,25 @@
 // What is done to all keys of a channel at once: test, delete by the reason why they are off, export.
-import { DeleteOutlined, DownloadOutlined, ThunderboltOutlined } from "@ant-design/icons";
+import { DeleteOutlined, DownloadOutlined, SyncOutlined, ThunderboltOutlined } from "@ant-design/icons";
 import { Button, Modal, Select } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
-import { csvText, downloadText } from "#console/base/download.ts";
+import { downloadText } from "#console/base/download.ts";
 import { formatCount } from "#console/base/format.ts";
 import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
-import { ChannelStatus } from "#contract/channel.ts";
+import { offReason } from "#console/ui/failure-words.ts";
+import { type Channel, ChannelStatus } from "#contract/channel.ts";
 import { channelKeyApi, type KeyReason } from "#contract/channel-key.ts";
+import { CHANNEL_TIMES } from "#contract/channel-limits.ts";
+import { csvText } from "#contract/csv.ts";
 import type { AnswerOf } from "#contract/endpoint.ts";
+import { providerOf } from "#contract/providers.ts";
 import { OF_KEYS } from "./stale.ts";
 
 function reasonText({ status, reason, count }: KeyReason): string {
   const by = status === ChannelStatus.autoDisabled ? "自动禁用" : "手动禁用";
-  return `${by}${reason === "" ? "" : `：${reason}`}（${formatCount(count)} 个）`;
+  return `${by}${reason === "" ? "" : `：${offReason(reason)}`}（${formatCount(count)} 个）`;
 }
 
 interface RemoveProps {
@@ -63,10 +67,11 @@ function RemoveDialog({ id, reasons, onClose }: RemoveProps) {
 function ExportButton({ id }: { readonly id: number }) {
   const take = useCall(channelKeyApi.export, {
     onSuccess: (keys) => {
-      const rows = keys.map(({ key, name, weight }) => [key, name, weight]);
+      const columns = ["key", "name", "weight", ...CHANNEL_TIMES] as const;
+      const rows = keys.map((row) => columns.map((column) => row[column]));
       downloadText({
         name: `渠道-${id}-密钥.csv`,
-        text: csvText([["key", "name", "weight"], ...rows]),
+        text: csvText([columns, ...rows]),
         type: "text/csv",
       });
       toast.success(`已导出 ${formatCount(keys.length)} 个密钥，请妥善保管文件`);
@@ -86,11 +91,11 @@ function ExportButton({ id }: { readonly id: number }) {
 }
 
 export interface KeyFooterProps {
-  readonly id: number;
+  readonly channel: Channel | undefined;
   readonly head: AnswerOf<typeof channelKeyApi.list> | undefined;
 }
 
-export function KeyFooter({ id, head }: KeyFooterProps) {
+export function KeyFooter({ channel, head }: KeyFooterProps) {
   const user = useUser();
   const mayTest = useMay("channel.test");
   const mayDelete = useMay("channel.delete");
@@ -99,7 +104,13 @@ export function KeyFooter({ id, head }: KeyFooterProps) {
     invalidates: [channelKeyApi.list],
     onSuccess: () => toast.info("测试已开始，结果会陆续显示在列表中。"),
   });
-  if (head === undefined || head.enabled + head.disabled + head.auto_disabled === 0) return null;
+  const balances = useCall(channelKeyApi.updateBalances, {
+    invalidates: [channelKeyApi.list],
+    onSuccess: () => toast.info("查询已开始，结果会陆续显示在列表中。"),
+  });
+  if (channel === undefined || head === undefined || head.enabled + head.disabled + head.auto_disabled === 0)
+    return null;
+  const { id, type } = channel;
   const button = (label: string, scope: "all" | "disabled") => (
     <Button
       icon={<ThunderboltOutlined aria-hidden="true" />}
@@ -114,6 +125,16 @@ export function KeyFooter({ id, head }: KeyFooterProps) {
     <>
       {mayTest ? button("测试全部密钥", "all") : null}
       {mayTest ? button("测试停用的密钥", "disabled") : null}
+      {mayTest && providerOf(type)?.balance !== undefined ? (
+        <Button
+          icon={<SyncOutlined aria-hidden="true" />}
+          loading={balances.isPending}
+          disabled={head.asking || head.enabled === 0}
+          onClick={() => balances.mutate({ params: { id } })}
+        >
+          {head.asking ? "正在查询余额" : "查询全部余额"}
+        </Button>
+      ) : null}
       {mayDelete ? (
         <Button
           danger

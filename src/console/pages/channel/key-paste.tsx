@@ -10,7 +10,8 @@ import { type Fact, Facts } from "#console/ui/facts.tsx";
 import { channelKeyApi, type KeyPreview } from "#contract/channel-key.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 
-const EXAMPLE = "每行一个密钥\n\n也可以是 JSON 数组，或以 key,name,weight,proxy 为表头的 CSV";
+const EXAMPLE =
+  "每行一个密钥\n\n也可以是 JSON 数组，或以 key,name,weight,proxy 为表头的 CSV（还可有 connect_ms,first_byte_ms,idle_ms,total_ms）";
 
 function count(value: number, unit = "个"): string {
   return `${formatCount(value)} ${unit}`;

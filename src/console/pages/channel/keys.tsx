@@ -2,7 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Select } from "antd";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useParams, useSearchParams } from "react-router";
 import { call, invalidate, query, useCall } from "#console/base/call.ts";
 import { handleFault } from "#console/base/faults.ts";
@@ -11,6 +11,7 @@ import { wide } from "#console/base/language.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
+import { offReason } from "#console/ui/failure-words.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import { deleteAction, editAction, toggleAction } from "#console/ui/row-actions.tsx";
@@ -18,12 +19,15 @@ import type { RowAction } from "#console/ui/row-view.ts";
 import { useAddress } from "#console/ui/table-state.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { type ChannelKey, channelKeyApi } from "#contract/channel-key.ts";
-import { KeyState, keyColumns, keyName } from "./key-columns.tsx";
+import type { AnswerOf } from "#contract/endpoint.ts";
+import { KeyState, keyColumnsOf, keyName } from "./key-columns.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
 import { KeyFooter } from "./key-footer.tsx";
 import { PasteDialog } from "./key-paste.tsx";
 import { OF_KEYS } from "./stale.ts";
 import "./list.css";
+
+type Keys = AnswerOf<typeof channelKeyApi.list>;
 
 const LISTS = [channelKeyApi.list] as const;
 
@@ -113,12 +117,30 @@ function useKeyActions(id: number, onEdit: (key: ChannelKey) => void) {
   return { actions, setStatus, removeKeys };
 }
 
+/** What a card is about; of a key that is off also why, which has no room among the facts. */
+function cardTitle(key: ChannelKey) {
+  if (key.status_reason === "") return keyName(key);
+  return (
+    <>
+      {keyName(key)}
+      <span className="tg-key-why">{offReason(key.status_reason)}</span>
+    </>
+  );
+}
+
 function leadOf(channel: Channel | undefined, counts: { enabled: number; off: number } | undefined): string {
   if (channel?.has_keys === false)
     return "这个渠道只有一个密钥。粘贴更多密钥后，调用在它们之间分配，坏掉的自动停用。";
   if (counts === undefined) return "调用在启用的密钥之间分配；坏掉的自动停用，可用后自动恢复。";
   const { enabled, off } = counts;
   return `${formatCount(enabled)} 个可用，${formatCount(off)} 个停用。坏掉的密钥自动停用，可用后自动恢复，渠道照常服务。`;
+}
+
+const LOOK_MS = 3_000;
+
+/** While all keys are tested or asked, what came of it shows by itself; the last answer comes when that is over. */
+function whileBusy({ state: { data } }: { readonly state: { readonly data: Keys | undefined } }) {
+  return data?.testing === true || data?.asking === true ? LOOK_MS : false;
 }
 
 export function ChannelKeysPage() {
@@ -132,8 +154,9 @@ export function ChannelKeysPage() {
   const head = useQuery({
     ...query(channelKeyApi.list, { params: { id }, query: { size: 1 } }),
     meta: { silent: true },
-    refetchInterval: ({ state }) => (state.data?.testing === true ? 3_000 : false),
+    refetchInterval: whileBusy,
   });
+  const columns = useMemo(() => keyColumnsOf(id, channel.data?.type), [id, channel.data?.type]);
   const counts = head.data && {
     enabled: head.data.enabled,
     off: head.data.disabled + head.data.auto_disabled,
@@ -175,26 +198,27 @@ export function ChannelKeysPage() {
         label="密钥列表"
         searchHint="搜索名称或停用原因"
         filters={<StatusFilter />}
-        load={({ p, size, keyword }) =>
-          query(channelKeyApi.list, { params: { id }, query: { p, size, keyword, status } })
-        }
-        columns={keyColumns}
+        load={({ p, size, keyword, order, desc }) => ({
+          ...query(channelKeyApi.list, { params: { id }, query: { p, size, keyword, status, order, desc } }),
+          refetchInterval: whileBusy,
+        })}
+        columns={columns}
         actions={actions}
         actionsWidth={wide(184, 214)}
-        cardTitle={(key) => keyName(key)}
+        cardTitle={cardTitle}
         cardState={(key) => <KeyState row={key} />}
         cardFacts={[
-          "status_reason",
           "weight",
           "models",
           "proxy",
           "in_flight",
+          "balance",
           "used_quota",
           "last_used",
           "response_time",
         ]}
         empty={{ text: status === 0 ? "还没有多个密钥。" : "没有这个状态的密钥。", action: paste }}
-        footer={<KeyFooter id={id} head={head.data} />}
+        footer={<KeyFooter channel={channel.data} head={head.data} />}
         {...(mayWrite || mayDelete ? { bulk } : {})}
       />
       {isPasting ? <PasteDialog id={id} stale={OF_KEYS} onClose={() => setPasting(false)} /> : null}

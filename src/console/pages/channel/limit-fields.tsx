@@ -36,7 +36,12 @@ export function LimitInputs() {
 }
 
 const TIMES = [
-  { name: "connect_s", label: "连接超时（秒）", usual: "10", extra: "建立连接与 TLS 握手；经代理时不适用。" },
+  {
+    name: "connect_s",
+    label: "连接超时（秒）",
+    usual: "10",
+    extra: "建立连接与 TLS 握手；经代理时为到上游的全程。",
+  },
   { name: "first_byte_s", label: "首字超时（秒）", usual: "120", extra: "流式请求等待第一个事件。" },
   { name: "idle_s", label: "空闲超时（秒）", usual: "90", extra: "两段数据之间。" },
   {
@@ -47,6 +52,25 @@ const TIMES = [
   },
 ] as const;
 
+/** The time limits, of a channel and of a key alike. `usual` is what an empty one stands for; of a channel's, the defaults. */
+export function TimeInputs({ usual: inherited }: { readonly usual?: string }) {
+  return [TIMES.slice(0, 2), TIMES.slice(2)].map((pair) => (
+    <div className="tg-form-row" key={pair[0]?.name}>
+      {pair.map(({ name, label, usual, extra }) => (
+        <Form.Item key={name} name={name} label={label} extra={extra}>
+          <NumberInput
+            min={0.1}
+            max={3_600}
+            precision={1}
+            placeholder={inherited ?? usual}
+            style={{ width: "100%" }}
+          />
+        </Form.Item>
+      ))}
+    </div>
+  ));
+}
+
 export function LimitFields() {
   return (
     <Section
@@ -54,21 +78,7 @@ export function LimitFields() {
       lead="达到限额的渠道暂不参与选择，不算故障；所有节点合并计数。留空表示不限或使用默认值。"
     >
       <LimitInputs />
-      {[TIMES.slice(0, 2), TIMES.slice(2)].map((pair) => (
-        <div className="tg-form-row" key={pair[0]?.name}>
-          {pair.map(({ name, label, usual, extra }) => (
-            <Form.Item key={name} name={name} label={label} extra={extra}>
-              <NumberInput
-                min={0.1}
-                max={3_600}
-                precision={1}
-                placeholder={usual}
-                style={{ width: "100%" }}
-              />
-            </Form.Item>
-          ))}
-        </div>
-      ))}
+      <TimeInputs />
     </Section>
   );
 }

@@ -1,6 +1,5 @@
 // Limits and times as a form holds them ⇄ as the contract wants them. Pure.
-import type { Channel } from "#contract/channel.ts";
-import type { ChannelLimits } from "#contract/channel-limits.ts";
+import type { ChannelLimits, StoredTimes } from "#contract/channel-limits.ts";
 
 /** null = no limit. */
 export interface LimitValues {
@@ -10,15 +9,13 @@ export interface LimitValues {
   readonly day_quota: number | null;
 }
 
-/** Seconds; null = the default. */
+/** Seconds; null = the default, of a key the channel's. */
 export interface TimeValues {
   readonly connect_s: number | null;
   readonly first_byte_s: number | null;
   readonly idle_s: number | null;
   readonly total_s: number | null;
 }
-
-type Times = Pick<Channel, "connect_ms" | "first_byte_ms" | "idle_ms" | "total_ms">;
 
 const orNull = (amount: number) => (amount === 0 ? null : amount);
 const seconds = (ms: number) => orNull(ms / 1_000);
@@ -37,7 +34,7 @@ export function limitsOf({ rpm, tpm, running, day_quota }: LimitValues): Channel
   return { rpm: rpm ?? 0, tpm: tpm ?? 0, running: running ?? 0, day_quota: day_quota ?? 0 };
 }
 
-export function timeValues({ connect_ms, first_byte_ms, idle_ms, total_ms }: Times): TimeValues {
+export function timeValues({ connect_ms, first_byte_ms, idle_ms, total_ms }: StoredTimes): TimeValues {
   return {
     connect_s: seconds(connect_ms),
     first_byte_s: seconds(first_byte_ms),
@@ -46,7 +43,7 @@ export function timeValues({ connect_ms, first_byte_ms, idle_ms, total_ms }: Tim
   };
 }
 
-export function timesOf({ connect_s, first_byte_s, idle_s, total_s }: TimeValues): Times {
+export function timesOf({ connect_s, first_byte_s, idle_s, total_s }: TimeValues): StoredTimes {
   return {
     connect_ms: milliseconds(connect_s),
     first_byte_ms: milliseconds(first_byte_s),

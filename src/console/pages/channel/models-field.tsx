@@ -12,6 +12,7 @@ import { clearable } from "#console/ui/clearable.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { optionApi } from "#contract/option.ts";
 import { providerOf } from "#contract/providers.ts";
+import { rewriteOf } from "./rewrite-values.ts";
 import { type ChannelValues, keysOf, mergeModels, proxyOf, typedModels, unpricedModels } from "./values.ts";
 
 const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000, meta: { silent: true } };
@@ -128,7 +129,10 @@ function useUpstreamModels(type: number, channelId: number | undefined) {
     const stored = channelId === undefined ? {} : { id: channelId };
     const proxy = proxyOf(values);
     ask.mutate({
-      body: { ...stored, type, key: first, base_url: base_url.trim(), other: other.trim(), proxy },
+      body: {
+        ...{ ...stored, type, key: first, base_url: base_url.trim(), other: other.trim(), proxy },
+        rewrite: rewriteOf(values),
+      },
     });
   };
   return { models: ask.data ?? [], isAsking: ask.isPending, start };

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
-import { failureText, OVERTAKEN } from "#console/ui/failure-words.ts";
+import { failureParts, OVERTAKEN } from "#console/ui/failure-words.ts";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
@@ -30,12 +30,13 @@ const REASONS: Readonly<Partial<Record<Candidate["verdict"], string>>> = {
   rule: "按条件路由的规则排除了它",
 };
 
-function reasonOf(candidate: Candidate): string {
-  const { verdict, error, said } = candidate;
-  if (verdict === "tried") {
-    const what = isOvertaken(candidate) ? failureText(error) : error;
-    return [what, said].filter((part) => part !== "").join("：");
-  }
+function reasonOf(candidate: Candidate, { channel, key_id }: RouteDecision): string {
+  const { id, verdict } = candidate;
+  if (verdict === "tried")
+    return failureParts(candidate)
+      .filter((part) => part !== "")
+      .join("：");
+  if (verdict === "chosen" && id === channel && key_id > 0) return `请求发往这里，用密钥 #${key_id}`;
   return REASONS[verdict] ?? "";
 }
 
@@ -62,7 +63,7 @@ function mannerOf({ strategy, native_first, sticky, more }: Group): string {
     .join("，");
 }
 
-function GroupTable({ group }: { readonly group: Group }) {
+function GroupTable({ group, decision }: { readonly group: Group; readonly decision: RouteDecision }) {
   if (group.candidates.length === 0)
     return <p className="tg-muted">分组 {group.group}：当时没有渠道提供这个模型。</p>;
   return (
@@ -87,8 +88,8 @@ function GroupTable({ group }: { readonly group: Group }) {
               />
             ),
           },
-          { title: "原因", key: "reason", render: (_, row) => reasonOf(row) },
         ]}
+        why={{ title: "原因", text: (row) => reasonOf(row, decision) }}
       />
     </>
   );
@@ -108,7 +109,7 @@ export function Decision({ id }: { readonly id: number }) {
       {groups.length === 0 ? (
         <p className="tg-muted">这次调用没有留下路由判断。</p>
       ) : (
-        groups.map((group) => <GroupTable key={group.group} group={group} />)
+        groups.map((group) => <GroupTable key={group.group} group={group} decision={found.data} />)
       )}
     </Section>
   );

@@ -1,10 +1,10 @@
 // One rule of routing: its conditions and its effect as fields, its place among the others, and what it leaves of the channels there are.
-import { ArrowDownOutlined, ArrowUpOutlined, DeleteOutlined } from "@ant-design/icons";
-import { Button, Form, type FormInstance, Input, Select } from "antd";
+import { Form, type FormInstance, Input, Select } from "antd";
 import { formatCount } from "#console/base/format.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Section } from "#console/ui/section.tsx";
+import { RowButtons } from "./row-buttons.tsx";
 import {
   hiddenBy,
   outcomeOf,
@@ -156,28 +156,7 @@ export function RuleCard({ form, at, count, choices, onMove, onRemove }: RuleCar
       title={
         <span className="tg-rule-head">
           {name === "" ? title : `${title}：${name}`}
-          <span className="tg-rule-buttons">
-            <Button
-              type="text"
-              icon={<ArrowUpOutlined aria-hidden="true" />}
-              aria-label={`${title}上移`}
-              disabled={at === 0}
-              onClick={() => onMove(at - 1)}
-            />
-            <Button
-              type="text"
-              icon={<ArrowDownOutlined aria-hidden="true" />}
-              aria-label={`${title}下移`}
-              disabled={at === count - 1}
-              onClick={() => onMove(at + 1)}
-            />
-            <Button
-              type="text"
-              icon={<DeleteOutlined aria-hidden="true" />}
-              aria-label={`删除${title}`}
-              onClick={onRemove}
-            />
-          </span>
+          <RowButtons title={title} at={at} count={count} onMove={onMove} onRemove={onRemove} />
         </span>
       }
     >

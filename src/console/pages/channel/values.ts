@@ -16,7 +16,7 @@ import {
   timesOf,
   timeValues,
 } from "./limit-values.ts";
-import { configWith, ruleTexts } from "./rewrite-values.ts";
+import { configWith, type RewriteValues, rewriteValues } from "./rewrite-values.ts";
 
 export interface Served {
   readonly models: readonly string[];
@@ -29,7 +29,7 @@ export function unpricedModels({ models, mapping }: Served, options: readonly Op
   return unpricedBy(options)({ models, mapping: new Map(readPairs(mapping) ?? []) });
 }
 
-export interface ChannelValues extends LimitValues, TimeValues {
+export interface ChannelValues extends LimitValues, TimeValues, RewriteValues {
   readonly type: number;
   readonly name: string;
   readonly group: readonly string[];
@@ -58,12 +58,8 @@ export interface ChannelValues extends LimitValues, TimeValues {
   readonly reuse: Channel["reuse"];
   /** How one of several keys is chosen. */
   readonly key_mode: Channel["key_mode"];
-  /** As it was read; what the form shows of it are the two below. */
+  /** As it was read; what the form shows of it are the rules and the statuses. */
   readonly config: string;
-  /** Rules as a JSON list; "" = none. */
-  readonly rewrite: string;
-  /** Statuses as a JSON object; "" = none. */
-  readonly status_map: string;
 }
 
 const FIRST_TYPE = 1;
@@ -94,7 +90,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
       ...limitValues(NO_CHANNEL_LIMITS),
       ...timeValues({ connect_ms: 0, first_byte_ms: 0, idle_ms: 0, total_ms: 0 }),
       config: "",
-      ...ruleTexts(""),
+      ...rewriteValues(""),
     };
   }
   const { type, name, group, base_url, other, models, priority, weight, cost_ratio, cost_sheet } = channel;
@@ -119,7 +115,7 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
     ...limitValues(channel.limits),
     ...timeValues(channel),
     config: channel.config,
-    ...ruleTexts(channel.config),
+    ...rewriteValues(channel.config),
   };
 }
 

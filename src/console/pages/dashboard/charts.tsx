@@ -5,7 +5,15 @@ import { useQuotaDisplay } from "#console/base/status.ts";
 import { Chart, type ChartProps } from "#console/ui/chart.tsx";
 import { abbreviate, type QuotaDisplay } from "#contract/quota.ts";
 import type { UsageReport } from "#contract/usage.ts";
-import { dayLabel, daysOf, type ModelUsage, outcomesByDay, percent, sumByDay } from "./usage.ts";
+import {
+  type BoardReport,
+  dayLabel,
+  daysOf,
+  type ModelUsage,
+  outcomesByDay,
+  percent,
+  sumByDay,
+} from "./usage.ts";
 
 /** As short as an axis needs it: `800K`, not `800.0K`. */
 const axisText = (text: string) => text.replace(".0", "");
@@ -22,15 +30,50 @@ const axisPercent = (part: number) => `${Number((part * 100).toPrecision(3))}%`;
 const axisSeconds = (ms: number) => `${Number((ms / 1000).toPrecision(3))} 秒`;
 
 export interface DayChartsProps {
-  readonly report: UsageReport;
+  readonly report: BoardReport;
   readonly models: readonly ModelUsage[];
+}
+
+function outcomeCharts(
+  rows: UsageReport["outcomes"],
+  {
+    days,
+    labels,
+    told,
+  }: Pick<ChartProps, "labels"> & { days: readonly number[]; told: (what: string) => string },
+): readonly ChartProps[] {
+  const outcomes = outcomesByDay(rows, days);
+  return [
+    {
+      title: "每日失败率",
+      kind: "line",
+      labels,
+      series: [{ name: "失败率", colour: "red", values: outcomes.map(({ failed }) => failed) }],
+      most: 1,
+      whyEmpty: "近期没有完成的调用",
+      format: percent,
+      formatAxis: axisPercent,
+      summary: told("失败的调用占比"),
+    },
+    {
+      title: "平均首字时间",
+      kind: "line",
+      labels,
+      series: [
+        { name: "首字时间", colour: "violet", values: outcomes.map(({ firstByteMs }) => firstByteMs) },
+      ],
+      whyEmpty: "近期没有流式调用，所以没有首字时间",
+      format: formatMs,
+      formatAxis: axisSeconds,
+      summary: told("流式调用的平均首字时间"),
+    },
+  ];
 }
 
 function chartsOf({ report, models }: DayChartsProps, display: QuotaDisplay): readonly ChartProps[] {
   const days = daysOf(report);
   const labels = days.map(dayLabel);
   const daily = sumByDay(report.daily, days);
-  const outcomes = outcomesByDay(report.outcomes, days);
   const told = (what: string) => `近 ${report.days} 天每日${what}；数据见下方表格`;
   const counts = { labels, format: formatCount, formatAxis: axisCount };
   return [
@@ -59,29 +102,7 @@ function chartsOf({ report, models }: DayChartsProps, display: QuotaDisplay): re
       ],
       summary: told("提示与补全 tokens"),
     },
-    {
-      title: "每日失败率",
-      kind: "line",
-      labels,
-      series: [{ name: "失败率", colour: "red", values: outcomes.map(({ failed }) => failed) }],
-      most: 1,
-      whyEmpty: "近期没有完成的调用",
-      format: percent,
-      formatAxis: axisPercent,
-      summary: told("失败的调用占比"),
-    },
-    {
-      title: "平均首字时间",
-      kind: "line",
-      labels,
-      series: [
-        { name: "首字时间", colour: "violet", values: outcomes.map(({ firstByteMs }) => firstByteMs) },
-      ],
-      whyEmpty: "近期没有流式调用，所以没有首字时间",
-      format: formatMs,
-      formatAxis: axisSeconds,
-      summary: told("流式调用的平均首字时间"),
-    },
+    ...(report.outcomes === undefined ? [] : outcomeCharts(report.outcomes, { days, labels, told })),
   ];
 }
 

@@ -5,14 +5,14 @@ import { Link } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { inSentence } from "#console/base/language.ts";
-import { boardLogPath } from "#console/base/log-path.ts";
-import { selfQuery, useUser } from "#console/base/session.ts";
+import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { LogType, logApi } from "#contract/log.ts";
 import { formatQuota } from "#contract/quota.ts";
+import type { Team } from "#contract/team.ts";
 import type { UsageReport } from "#contract/usage.ts";
-import { growth, outcomeOf, percent, sum } from "./usage.ts";
+import { type BoardReport, growth, outcomeOf, percent, sum, type ToLog } from "./usage.ts";
 
 interface FigureProps {
   readonly label: string;
@@ -57,6 +57,18 @@ function useHistory() {
   return history.data;
 }
 
+/** What is in a team's wallet. */
+export function Wallet({ team: { quota, used_quota, request_count } }: { readonly team: Team }) {
+  const display = useQuotaDisplay();
+  return (
+    <Figure
+      label="钱包余额"
+      value={quota === null ? "—" : formatQuota(quota, display)}
+      note={`历史消费 ${formatQuota(used_quota ?? 0, display)} · ${shortCount(request_count ?? 0)} 次`}
+    />
+  );
+}
+
 export function Balance() {
   const display = useQuotaDisplay();
   const history = useHistory();
@@ -74,22 +86,8 @@ export function Balance() {
   );
 }
 
-/** Leads to the failed calls of the report's days: of the whole site, or of the user. */
-function FailedLink({
-  start,
-  isOwn,
-  text,
-}: {
-  readonly start: number;
-  readonly isOwn: boolean;
-  readonly text: string;
-}) {
-  const user = useUser();
-  return <Link to={boardLogPath(user, isOwn, { type: LogType.error, start })}>{text}</Link>;
-}
-
 /** How the calls of the whole period went. Where a balance stands beside them, the time is a note. */
-function CallFigures({ report, isBrief }: FiguresProps) {
+function CallFigures({ report, isBrief, toLog }: FiguresProps & { readonly report: UsageReport }) {
   const { failed, firstByteMs } = outcomeOf(report.outcomes);
   const calls = report.outcomes.reduce((total, row) => total + row.calls, 0);
   const failures = report.outcomes.reduce((total, row) => total + row.failures, 0);
@@ -101,7 +99,7 @@ function CallFigures({ report, isBrief }: FiguresProps) {
   const linked = (
     <>
       {isTimed ? `${first} · ` : null}
-      <FailedLink start={report.start} isOwn={isBrief} text={text} />
+      <Link to={toLog({ type: LogType.error, start: report.start })}>{text}</Link>
     </>
   );
   const plain = isTimed ? first : count;
@@ -124,11 +122,12 @@ function CallFigures({ report, isBrief }: FiguresProps) {
 }
 
 export interface FiguresProps {
-  readonly report: UsageReport;
+  readonly report: BoardReport;
   readonly isBrief: boolean;
+  readonly toLog: ToLog;
 }
 
-export function Figures({ report, isBrief }: FiguresProps) {
+export function Figures({ report, isBrief, toLog }: FiguresProps) {
   const display = useQuotaDisplay();
   const { daily, previous, days, start } = report;
   const today = sum(daily.filter(({ day }) => day === start + (days - 1) * 86_400));
@@ -164,7 +163,9 @@ export function Figures({ report, isBrief }: FiguresProps) {
         change={growth(all.prompt + all.completion, before.prompt + before.completion)}
         note={`提示 ${shortCount(all.prompt)} · 补全 ${shortCount(all.completion)}`}
       />
-      <CallFigures report={report} isBrief={isBrief} />
+      {report.outcomes === undefined ? null : (
+        <CallFigures report={{ ...report, outcomes: report.outcomes }} isBrief={isBrief} toLog={toLog} />
+      )}
     </>
   );
 }

@@ -4,16 +4,19 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Segmented } from "antd";
 import { type ReactNode, useMemo, useState } from "react";
 import { query } from "#console/base/call.ts";
+import { logPath, ownLogPath } from "#console/base/log-path.ts";
 import { may, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { useAddress } from "#console/ui/table-state.ts";
 import { FormState, type FormStateProps } from "#console/ui/table-states.tsx";
-import { type UsageReport, usageApi } from "#contract/usage.ts";
+import { pathIn, usePathHere, useTeam, useTeams } from "#console/ui/team-context.ts";
+import { type Team, teamApi } from "#contract/team.ts";
+import { usageApi } from "#contract/usage.ts";
 import { DayCharts } from "./charts.tsx";
-import { Balance, Figures } from "./figures.tsx";
-import { ChannelRanks, ModelRanks, TokenRanks, UserRanks } from "./ranks.tsx";
-import { dayOffset, type ModelUsage, rankModels, sum } from "./usage.ts";
+import { Balance, Figures, Wallet } from "./figures.tsx";
+import { ChannelRanks, MemberRanks, ModelRanks, ProjectRanks, TokenRanks, UserRanks } from "./ranks.tsx";
+import { type BoardReport, dayOffset, type ModelUsage, rankModels, sum, type ToLog } from "./usage.ts";
 import { WeekMap } from "./week.tsx";
 import "./dashboard.css";
 
@@ -71,10 +74,11 @@ function useView(): readonly [View, (change: Readonly<Record<string, string>>) =
 
 function Switches() {
   const user = useUser();
+  const team = useTeam();
   const [{ days, isSite }, change] = useView();
   return (
     <>
-      {may(user, "usage.read") ? (
+      {may(user, "usage.read") && team === 0 ? (
         <Segmented
           aria-label="范围"
           value={isSite ? "" : "own"}
@@ -96,6 +100,7 @@ function Switches() {
 }
 
 function NothingYet({ days }: { readonly days: number }) {
+  const here = usePathHere();
   return (
     <div className="tg-card tg-blank">
       <p>
@@ -106,7 +111,7 @@ function NothingYet({ days }: { readonly days: number }) {
         <LinkButton to="/playground" kind="primary">
           去操练场试试
         </LinkButton>
-        <LinkButton to="/token">查看令牌</LinkButton>
+        <LinkButton to={here("/token")}>查看令牌</LinkButton>
       </div>
     </div>
   );
@@ -114,25 +119,26 @@ function NothingYet({ days }: { readonly days: number }) {
 
 interface BoardProps {
   readonly label: string;
-  readonly report: UsageReport;
+  readonly report: BoardReport;
+  readonly toLog: ToLog;
   /** A figure of its own, before the others. */
   readonly first?: ReactNode;
   /** The rankings beside that of models. */
   readonly ranks: (total: number) => ReactNode;
 }
 
-function Charts({ report, models, ranks, first }: { readonly models: readonly ModelUsage[] } & BoardProps) {
+function Charts({ report, models, ranks, toLog }: { readonly models: readonly ModelUsage[] } & BoardProps) {
   return (
     <div className="tg-charts">
       {/* One day has neither a chart of days nor one of a week. */}
       {report.days === 1 ? (
         <div className="tg-charts-wide">
-          <ModelRanks report={report} models={models} isOwn={first !== undefined} />
+          <ModelRanks report={report} models={models} toLog={toLog} />
         </div>
       ) : (
         <>
           <DayCharts report={report} models={models} />
-          <ModelRanks report={report} models={models} isOwn={first !== undefined} />
+          <ModelRanks report={report} models={models} toLog={toLog} />
           <WeekMap report={report} />
         </>
       )}
@@ -144,12 +150,12 @@ function Charts({ report, models, ranks, first }: { readonly models: readonly Mo
 function Board(props: BoardProps) {
   const { report } = props;
   const models = useMemo(() => rankModels(report.daily), [report]);
-  const isEmpty = report.daily.length === 0 && report.outcomes.length === 0;
+  const isEmpty = report.daily.length === 0 && (report.outcomes ?? []).length === 0;
   return (
     <>
       <dl className="tg-board-figures" aria-label={props.label}>
         {props.first}
-        <Figures report={report} isBrief={props.first !== undefined} />
+        <Figures report={report} isBrief={props.first !== undefined} toLog={props.toLog} />
       </dl>
       {isEmpty ? <NothingYet days={report.days} /> : <Charts {...props} models={models} />}
     </>
@@ -169,6 +175,8 @@ interface PartProps {
 const FRESH = { staleTime: 60_000, placeholderData: keepPreviousData } as const;
 
 function OwnBoard(wanted: PartProps) {
+  const user = useUser();
+  const toLog: ToLog = (filters) => ownLogPath(user, filters);
   const usage = useQuery({ ...query(usageApi.own, { query: wanted }), ...FRESH });
   const { data } = usage;
   if (data === undefined) return <Loading error={usage.error} onRetry={() => void usage.refetch()} />;
@@ -176,10 +184,11 @@ function OwnBoard(wanted: PartProps) {
     <Board
       label="我的用量"
       report={data}
+      toLog={toLog}
       first={<Balance />}
       ranks={(total) => (
         <div className="tg-charts-wide">
-          <TokenRanks report={data} total={total} />
+          <TokenRanks report={data} total={total} toLog={toLog} />
         </div>
       )}
     />
@@ -194,26 +203,54 @@ function SiteBoard(wanted: PartProps) {
     <Board
       label="全站用量"
       report={data}
+      toLog={logPath}
       ranks={(total) => (
         <>
-          <UserRanks report={data} total={total} />
-          <ChannelRanks report={data} />
+          <UserRanks report={data} total={total} toLog={logPath} />
+          <ChannelRanks report={data} toLog={logPath} />
         </>
       )}
     />
   );
 }
 
+function TeamBoard({ team, ...wanted }: PartProps & { readonly team: Team }) {
+  const usage = useQuery({ ...query(teamApi.usage, { params: { id: team.id }, query: wanted }), ...FRESH });
+  const { data } = usage;
+  if (data === undefined) return <Loading error={usage.error} onRetry={() => void usage.refetch()} />;
+  const toLog: ToLog = (filters) => pathIn(team.id, logPath(filters));
+  return (
+    <Board
+      label="团队用量"
+      report={data}
+      toLog={toLog}
+      first={<Wallet team={team} />}
+      ranks={(total) => (
+        <>
+          <MemberRanks report={data} total={total} toLog={toLog} />
+          {data.projects.length === 0 ? null : <ProjectRanks report={data} total={total} toLog={toLog} />}
+        </>
+      )}
+    />
+  );
+}
+
+const COVERAGE = { site: "包括所有用户", own: "只含你自己", team: "由团队的钱包付费" } as const;
+
 export function DashboardPage() {
   const [{ days, isSite }] = useView();
   const [offset] = useState(() => dayOffset(new Date()));
+  const id = useTeam();
+  const team = useTeams()?.find((one) => one.id === id);
+  const covers = id !== 0 ? "team" : isSite ? "site" : "own";
   return (
     <Page
-      title="总览"
-      lead={`${days === 1 ? "今天" : `最近 ${days} 天`}的花费与用量，${isSite ? "包括所有用户" : "只含你自己"}，按本地日期统计。`}
+      lead={`${days === 1 ? "今天" : `最近 ${days} 天`}的花费与用量，${COVERAGE[covers]}，按本地日期统计。`}
       extra={<Switches />}
     >
-      {isSite ? <SiteBoard days={days} offset={offset} /> : <OwnBoard days={days} offset={offset} />}
+      {covers === "site" ? <SiteBoard days={days} offset={offset} /> : null}
+      {covers === "own" ? <OwnBoard days={days} offset={offset} /> : null}
+      {team === undefined ? null : <TeamBoard key={id} team={team} days={days} offset={offset} />}
     </Page>
   );
 }

@@ -3,12 +3,11 @@
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { boardLogPath, logPath, ownLogPath } from "#console/base/log-path.ts";
-import { useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
-import type { OwnUsage, RankedChannel, SiteUsage, UsageReport } from "#contract/usage.ts";
-import { type ModelUsage, OTHERS, percent } from "./usage.ts";
+import type { TeamUsage } from "#contract/team.ts";
+import type { OwnUsage, RankedChannel, SiteUsage } from "#contract/usage.ts";
+import { type BoardReport, type ModelUsage, OTHERS, percent, type ToLog } from "./usage.ts";
 
 interface RankRow {
   readonly key: string;
@@ -82,19 +81,17 @@ function RankTable({ title, heads, rows }: RankTableProps) {
 const countText = (count: number) => (count < 1_000_000 ? formatCount(count) : shortCount(count));
 
 interface ModelRanksProps {
-  readonly report: UsageReport;
+  readonly report: BoardReport;
   readonly models: readonly ModelUsage[];
-  /** The report is the user's own, not that of the site. */
-  readonly isOwn: boolean;
+  readonly toLog: ToLog;
 }
 
-export function ModelRanks({ report: { start }, models, isOwn }: ModelRanksProps) {
+export function ModelRanks({ report: { start }, models, toLog }: ModelRanksProps) {
   const display = useQuotaDisplay();
-  const user = useUser();
   const rows = models.map(({ name, colour, share, quota, requests }) => ({
     key: name,
     name,
-    to: name === OTHERS ? undefined : boardLogPath(user, isOwn, { model_name: name, start }),
+    to: name === OTHERS ? undefined : toLog({ model_name: name, start }),
     colour,
     part: share,
     cells: [formatCharge(quota, display), percent(share), countText(requests)],
@@ -102,61 +99,92 @@ export function ModelRanks({ report: { start }, models, isOwn }: ModelRanksProps
   return <RankTable title="模型占比" heads={["模型", "花费", "占比", "请求"]} rows={rows} />;
 }
 
-interface Spent {
+interface Spender extends Pick<RankRow, "key" | "name" | "to"> {
   readonly quota: number;
   readonly requests: number;
 }
 
-/** A row's part of what the first one spent, and of everything. */
-function useSpender(total: number) {
+interface SpenderRanksProps {
+  readonly title: string;
+  /** Head of the names. */
+  readonly head: string;
+  readonly colour: TagColour;
+  readonly total: number;
+  readonly spenders: readonly Spender[];
+}
+
+/** Each with its part of what the first one spent, and of everything. */
+function SpenderRanks({ title, head, colour, total, spenders }: SpenderRanksProps) {
   const display = useQuotaDisplay();
-  return ({ quota, requests }: Spent, most: number) => ({
+  const most = spenders[0]?.quota ?? 0;
+  const rows = spenders.map(({ key, name, to, quota, requests }) => ({
+    ...{ key, name, to, colour },
     part: most === 0 ? 0 : quota / most,
     cells: [formatCharge(quota, display), total === 0 ? "—" : percent(quota / total), countText(requests)],
-  });
-}
-
-export function TokenRanks({ report, total }: { readonly report: OwnUsage; readonly total: number }) {
-  const spender = useSpender(total);
-  const user = useUser();
-  const most = report.tokens[0]?.quota ?? 0;
-  const rows = report.tokens.map((row) => ({
-    key: row.token_name,
-    name: row.token_name || "无",
-    to:
-      row.token_name === ""
-        ? undefined
-        : ownLogPath(user, { token_name: row.token_name, start: report.start }),
-    colour: "teal" as const,
-    ...spender(row, most),
   }));
-  return <RankTable title="令牌排行" heads={["令牌", "花费", "占比", "请求"]} rows={rows} />;
+  return <RankTable title={title} heads={[head, "花费", "占比", "请求"]} rows={rows} />;
 }
 
-export function UserRanks({ report, total }: { readonly report: SiteUsage; readonly total: number }) {
-  const spender = useSpender(total);
-  const most = report.users[0]?.quota ?? 0;
-  const rows = report.users.map((row) => ({
+interface RanksProps<Report> {
+  readonly report: Report;
+  readonly total: number;
+  readonly toLog: ToLog;
+}
+
+export function TokenRanks({ report: { start, tokens }, total, toLog }: RanksProps<OwnUsage>) {
+  const spenders = tokens.map(({ token_name, ...spent }) => ({
+    ...spent,
+    key: token_name,
+    name: token_name || "无",
+    to: token_name === "" ? undefined : toLog({ token_name, start }),
+  }));
+  return <SpenderRanks title="令牌排行" head="令牌" colour="teal" total={total} spenders={spenders} />;
+}
+
+/** Of a user who may have been deleted since. */
+const userName = (row: { readonly user_id: number; readonly username: string }) =>
+  row.username || `#${row.user_id}`;
+
+export function UserRanks({ report: { start, users }, total, toLog }: RanksProps<SiteUsage>) {
+  const spenders = users.map((row) => ({
+    ...row,
     key: String(row.user_id),
-    name: row.username || `#${row.user_id}`,
-    to: row.username === "" ? undefined : logPath({ username: row.username, start: report.start }),
-    colour: "teal" as const,
-    ...spender(row, most),
+    name: userName(row),
+    to: row.username === "" ? undefined : toLog({ username: row.username, start }),
   }));
-  return <RankTable title="用户排行" heads={["用户", "花费", "占比", "请求"]} rows={rows} />;
+  return <SpenderRanks title="用户排行" head="用户" colour="teal" total={total} spenders={spenders} />;
+}
+
+export function MemberRanks({ report: { start, members }, total, toLog }: RanksProps<TeamUsage>) {
+  const spenders = members.map((row) => ({
+    ...row,
+    key: String(row.user_id),
+    name: userName(row),
+    to: toLog({ member: row.user_id, start }),
+  }));
+  return <SpenderRanks title="成员排行" head="成员" colour="teal" total={total} spenders={spenders} />;
+}
+
+export function ProjectRanks({ report: { start, projects }, total, toLog }: RanksProps<TeamUsage>) {
+  const spenders = projects.map((row) => ({
+    ...row,
+    key: String(row.project_id),
+    to: toLog({ project: row.project_id, start }),
+  }));
+  return <SpenderRanks title="项目排行" head="项目" colour="blue" total={total} spenders={spenders} />;
 }
 
 function failedPart({ calls, failures }: RankedChannel): string {
   return calls === 0 ? "—" : percent(failures / calls);
 }
 
-export function ChannelRanks({ report }: { readonly report: SiteUsage }) {
+export function ChannelRanks({ report, toLog }: Omit<RanksProps<SiteUsage>, "total">) {
   const display = useQuotaDisplay();
   const most = report.channels[0]?.quota ?? 0;
   const rows = report.channels.map((row) => ({
     key: String(row.channel_id),
     name: row.name || `#${row.channel_id}`,
-    to: row.channel_id === 0 ? undefined : logPath({ channel: row.channel_id, start: report.start }),
+    to: row.channel_id === 0 ? undefined : toLog({ channel: row.channel_id, start: report.start }),
     colour: "blue" as const,
     part: most === 0 ? 0 : row.quota / most,
     cells: [formatCharge(row.quota, display), failedPart(row), formatMs(row.first_byte_ms) || "—"],

@@ -2,6 +2,12 @@
 import type { TagColour } from "#console/base/colours.ts";
 import type { UsageReport, UsageSums } from "#contract/usage.ts";
 
+/** What a board shows; how calls went is counted by person, so a team's report has none of it. */
+export type BoardReport = Omit<UsageReport, "outcomes"> & Partial<Pick<UsageReport, "outcomes">>;
+
+/** Leads from a figure to the calls behind it. */
+export type ToLog = (filters: Readonly<Record<string, string | number>>) => string;
+
 const DAY_S = 86_400;
 const DAY_MIN = 1_440;
 /** Of the models that a report names; the others are black. */

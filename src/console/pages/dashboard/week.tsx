@@ -76,7 +76,7 @@ function Grid({ week }: { readonly week: readonly (readonly WeekHour[])[] }) {
   );
 }
 
-export function WeekMap({ report }: { readonly report: UsageReport }) {
+export function WeekMap({ report }: { readonly report: Pick<UsageReport, "weekly"> }) {
   const display = useQuotaDisplay();
   const week = useMemo(() => weekOf(report.weekly), [report]);
   const [cell, setCell] = useState<Cell>();

@@ -1,10 +1,9 @@
 // Asks for an invoice: how much, and whom it is made out to; the last answer is filled in.
 import { Form, Select } from "antd";
 import { useCall } from "#console/base/call.ts";
-import { toast } from "#console/base/toast.ts";
+import { closing } from "#console/ui/closing.ts";
 import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
-import { BUYER_LABELS, KIND_LABELS } from "#console/ui/invoice-words.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import {
   BUYERS,
@@ -15,17 +14,20 @@ import {
   type InvoiceSums,
   invoiceApi,
 } from "#contract/invoice.ts";
+import { BUYER_LABELS, KIND_LABELS } from "#contract/invoice-words.ts";
 
 type Values = InvoiceProfile & { readonly currency: InvoiceSums["currency"]; readonly amount: string };
 
 export interface AskForInvoiceProps {
+  /** Whose payments they are of; 0 = one's own. */
+  readonly team: number;
   readonly profile: InvoiceDesk["profile"];
   /** Those of which something is left; at least one. */
   readonly sums: readonly InvoiceSums[];
   readonly onClose: () => void;
 }
 
-export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
+export function AskForInvoice({ team, profile, sums, onClose }: AskForInvoiceProps) {
   const [form] = Form.useForm<Values>();
   const [first] = sums;
   const currency = Form.useWatch("currency", form) ?? first?.currency ?? "CNY";
@@ -35,16 +37,11 @@ export function AskForInvoice({ profile, sums, onClose }: AskForInvoiceProps) {
   const available = sums.find((row) => row.currency === currency)?.available ?? "0.00";
   const isCompany = buyer === "company";
   const isSpecial = isCompany && kind === "special";
-  const ask = useCall(invoiceApi.ask, {
-    invalidates: [invoiceApi.desk],
-    onSuccess: () => {
-      toast.success("已提交，开具后可在此查看");
-      onClose();
-    },
-  });
+  const ask = useCall(invoiceApi.ask, closing([invoiceApi.desk], "已提交，开具后可在此查看", onClose));
   const send = ({ currency: of, amount, ...rest }: Values) =>
     ask.mutate({
       body: {
+        team_id: team,
         currency: of,
         amount,
         profile: { ...profile, ...rest, kind: isCompany ? rest.kind : "normal" },

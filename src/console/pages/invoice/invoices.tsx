@@ -13,6 +13,7 @@ import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
+import { useTeam } from "#console/ui/team-context.ts";
 import { type Invoice, type InvoiceSums, invoiceApi } from "#contract/invoice.ts";
 import { AskForInvoice } from "./ask.tsx";
 import "./invoices.css";
@@ -28,15 +29,15 @@ function Sums({ rows }: { readonly rows: readonly InvoiceSums[] }) {
       rows={rows}
       columns={[
         { title: "币种", dataIndex: "currency" },
-        { title: "实付", dataIndex: "paid", align: "right" },
-        { title: "退款", dataIndex: "refunded", align: "right" },
-        { title: "已申请与已开", dataIndex: "invoiced", align: "right" },
         {
           title: "可开票",
           dataIndex: "available",
           align: "right",
           render: (text: string) => <strong>{text}</strong>,
         },
+        { title: "实付", dataIndex: "paid", align: "right" },
+        { title: "退款", dataIndex: "refunded", align: "right" },
+        { title: "已申请与已开", dataIndex: "invoiced", align: "right" },
       ]}
     />
   );
@@ -85,13 +86,14 @@ function Line({ row }: { readonly row: Invoice }) {
 }
 
 export function InvoicePage() {
-  const found = useQuery({ ...query(invoiceApi.desk, {}), meta: { silent: true } });
+  const team = useTeam();
+  const found = useQuery({ ...query(invoiceApi.desk, { query: { team_id: team } }), meta: { silent: true } });
   const [isAsking, setAsking] = useState(false);
   const desk = found.data;
   const may = desk?.sums.filter(({ available }) => available !== "0.00") ?? [];
   return (
     <Page
-      title="发票"
+      title={team === 0 ? "发票" : "团队发票"}
       lead="为在线付款申请发票：不超过实付减去退款的金额，由管理员开具。"
       width="form"
       extra={
@@ -125,7 +127,7 @@ export function InvoicePage() {
         </>
       )}
       {isAsking && desk !== undefined ? (
-        <AskForInvoice profile={desk.profile} sums={may} onClose={() => setAsking(false)} />
+        <AskForInvoice team={team} profile={desk.profile} sums={may} onClose={() => setAsking(false)} />
       ) : null}
     </Page>
   );

@@ -5,6 +5,7 @@ import { query } from "#console/base/call.ts";
 import { useStatus } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { isOfQuota, UNITS } from "#console/ui/limit-words.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -19,7 +20,7 @@ import {
 } from "#contract/limit-words.ts";
 import { statusApi } from "#contract/status.ts";
 import { modesOf } from "./values.ts";
-import { isOfQuota, KIND_LABELS, MODE_LABELS, UNITS } from "./words.ts";
+import { KIND_LABELS, MODE_LABELS } from "./words.ts";
 
 const KINDS = Object.entries(KIND_LABELS).map(([value, label]) => ({ value, label }));
 

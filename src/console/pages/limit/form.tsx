@@ -4,7 +4,7 @@ import { AutoComplete, Form, Select } from "antd";
 import { formQuery, query, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required } from "#console/ui/fields.ts";
-import { FormPage, oneOf } from "#console/ui/form-page.tsx";
+import { FormPage } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
@@ -78,10 +78,19 @@ function LimitForm({ row }: { readonly row: Limit | undefined }) {
   );
 }
 
+/** The limit that the address names. */
+function theOne(id: number) {
+  const asked = formQuery(limitApi.list, { query: { p: 0, size: 1, subject: "", subject_id: "", id } });
+  return {
+    ...asked,
+    queryFn: async (context: Parameters<typeof asked.queryFn>[0]) => {
+      const [row] = (await asked.queryFn(context)).data;
+      if (row === undefined) throw new Error("找不到该限额");
+      return row;
+    },
+  };
+}
+
 export function LimitFormPage() {
-  return (
-    <FormPage<Limit> load={oneOf(formQuery(limitApi.list, {}), "找不到该限额")}>
-      {(row) => <LimitForm row={row} />}
-    </FormPage>
-  );
+  return <FormPage<Limit> load={theOne}>{(row) => <LimitForm row={row} />}</FormPage>;
 }

@@ -1,8 +1,9 @@
 // What a limit is called, how it stands, and what a form sends of it.
 import { expect, it } from "vitest";
+import { amountText } from "#console/ui/limit-words.ts";
 import type { Limit } from "#contract/limit.ts";
 import { draftOf, subjectDraftOf, tokenDrafts, tokenDraftsWithout, valuesOf } from "./values.ts";
-import { amountText, stateOf, subjectText, whatText } from "./words.ts";
+import { minuteIn, stateOf, subjectText, whatText } from "./words.ts";
 
 const DAY: Limit = {
   id: 7,
@@ -53,6 +54,12 @@ it("shows amounts of money as money, small ones with their digits, and all other
   expect(amountText("quota", 1_000_000, MONEY)).toBe("$2.00");
   expect(amountText("cost", 100, MONEY)).toBe("$0.000200");
   expect(amountText("tpm", 1_000_000, MONEY)).toBe("1,000,000");
+});
+
+it("tells when a limit begins anew on the clock it is counted by", () => {
+  const midnight = Date.parse("2026-11-29T00:00:00+08:00") / 1_000;
+  expect(minuteIn("Asia/Shanghai", midnight)).toBe("2026-11-29 00:00");
+  expect(minuteIn("Europe/Berlin", midnight)).toBe("2026-11-28 17:00");
 });
 
 it("sends only what the kind has", () => {

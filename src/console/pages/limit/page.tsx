@@ -1,20 +1,20 @@
 // Limits: what binds the user's own keys; for administrators also those of users, groups and everybody.
 
-import { ArrowUpOutlined } from "@ant-design/icons";
 import { Tabs } from "antd";
 import { useState } from "react";
-import { query, useCall } from "#console/base/call.ts";
+import { useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { removesRow } from "#console/base/rows.ts";
 import { useMay } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
+import { BoostDialog, boostAction, boosted } from "#console/ui/boost-dialog.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
+import { listOf } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction } from "#console/ui/row-actions.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
 import { useTab } from "#console/ui/table-state.ts";
 import { type Limit, limitApi } from "#contract/limit.ts";
-import { BoostDialog } from "./boost.tsx";
 import { LimitTable } from "./table.tsx";
 import { subjectText, whatText } from "./words.ts";
 
@@ -25,7 +25,7 @@ function Own() {
     <LimitTable
       name="limit-self"
       label="对我生效的限额"
-      load={query(limitApi.self, {})}
+      load={listOf({ list: limitApi.self, search: limitApi.self })}
       empty={{ text: "没有对您生效的限额。可以在令牌列表中为单个令牌设置。" }}
     />
   );
@@ -35,15 +35,13 @@ function All() {
   const toForm = useToForm();
   const remove = useCall(limitApi.remove, removesRow(LISTS));
   const [raised, setRaised] = useState<Limit>();
+  const boost = useCall(
+    limitApi.boost,
+    boosted(LISTS, () => setRaised(undefined)),
+  );
   const actions = (row: Limit): RowAction[] => [
     { ...editAction(() => toForm(`/limit/edit/${row.id}`)), permission: "limit.write" },
-    {
-      key: "boost",
-      permission: "limit.write",
-      label: "临时提高",
-      icon: <ArrowUpOutlined aria-hidden="true" />,
-      onClick: () => setRaised(row),
-    },
+    { ...boostAction(() => setRaised(row)), permission: "limit.write" },
     {
       ...deleteAction(
         () => remove.mutate({ params: { id: row.id } }),
@@ -57,7 +55,7 @@ function All() {
       <LimitTable
         name="limit"
         label="限额列表"
-        load={query(limitApi.list, {})}
+        load={listOf({ list: limitApi.list, search: limitApi.list })}
         actions={actions}
         actionsWidth={wide(178, 162)}
         empty={{
@@ -66,7 +64,13 @@ function All() {
         }}
       />
       {raised === undefined ? null : (
-        <BoostDialog limit={raised} lists={LISTS} onClose={() => setRaised(undefined)} />
+        <BoostDialog
+          title={`${subjectText(raised)} ${whatText(raised)}`}
+          limit={raised}
+          isBusy={boost.isPending}
+          onSend={(body) => boost.mutate({ params: { id: raised.id }, body })}
+          onClose={() => setRaised(undefined)}
+        />
       )}
     </>
   );

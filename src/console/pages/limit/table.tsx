@@ -1,16 +1,16 @@
 // A list of limits: whose, what, how much of it is used and set aside, what is left and when it begins anew.
 
-import type { ReactNode } from "react";
-import type { Query } from "#console/base/call.ts";
-import { LOCALE, wide } from "#console/base/language.ts";
+import type { ComponentProps, ReactNode } from "react";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ClippedText } from "#console/ui/cell.tsx";
-import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
+import { allowedNow, amountText } from "#console/ui/limit-words.ts";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { Limit } from "#contract/limit.ts";
 import { isWindowKind } from "#contract/limit-words.ts";
-import { allowedNow, amountText, stateOf, subjectText, whatText } from "./words.ts";
+import { minuteIn, stateOf, subjectText, whatText } from "./words.ts";
 
 const nowSec = () => Date.now() / 1_000;
 
@@ -82,14 +82,9 @@ function Reset({ row }: CellProps<Limit>) {
   if (!isWindowKind(kind)) return <span className="tg-muted">随时间恢复</span>;
   if (resets_at <= 0)
     return <span className="tg-muted">{row.time_window === "total" ? "不重置" : "首次调用后计时"}</span>;
-  const text = new Intl.DateTimeFormat(LOCALE, {
-    dateStyle: "short",
-    timeStyle: "short",
-    ...(time_zone === "" ? {} : { timeZone: time_zone }),
-  }).format(resets_at * 1_000);
   return (
     <time className="tg-number" dateTime={new Date(resets_at * 1_000).toISOString()} title={time_zone}>
-      {text}
+      {minuteIn(time_zone, resets_at)}
     </time>
   );
 }
@@ -97,17 +92,16 @@ function Reset({ row }: CellProps<Limit>) {
 export interface LimitTableProps {
   readonly name: string;
   readonly label: string;
-  readonly load: Query<readonly Limit[]>;
+  readonly load: ComponentProps<typeof ResourceTable<Limit>>["load"];
   readonly actions?: (row: Limit) => readonly RowAction[];
   readonly actionsWidth?: number;
   readonly empty: { readonly text: string; readonly action?: ReactNode };
 }
 
-export function LimitTable({ load, ...rest }: LimitTableProps) {
+export function LimitTable(props: LimitTableProps) {
   return (
     <ResourceTable<Limit>
-      {...rest}
-      load={() => rowsOf(load)}
+      {...props}
       columns={columns}
       cardTitle={(row) => <Whose row={row} />}
       cardState={(row) => <State row={row} />}

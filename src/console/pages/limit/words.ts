@@ -1,5 +1,6 @@
 // Limits in words: what is limited, over which time, and how much is left. Pure.
-import { formatCount, formatTime } from "#console/base/format.ts";
+import { formatTime } from "#console/base/format.ts";
+import { allowedNow, isRaised } from "#console/ui/limit-words.ts";
 import type { Tone } from "#console/ui/status-tag.tsx";
 import type { Limit } from "#contract/limit.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type LimitMode,
   type ManagedSubject,
 } from "#contract/limit-words.ts";
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 
 /** In the order in which forms offer them. */
 export const KIND_LABELS: Readonly<Record<LimitKind, string>> = {
@@ -36,30 +36,6 @@ export const MODE_LABELS: Readonly<Record<LimitMode, string>> = {
   clamp: "压低输出上限",
 };
 
-type QuotaKind = Extract<LimitKind, "quota" | "cost">;
-
-/** Kinds whose amount is quota, so money; all others are numbers of something. */
-export function isOfQuota(kind: LimitKind): kind is QuotaKind {
-  return kind === "quota" || kind === "cost";
-}
-
-/** What follows the number of a limit that is not quota. */
-export const UNITS: Readonly<Record<Exclude<LimitKind, QuotaKind>, string>> = {
-  calls: "次",
-  rpm: "次",
-  tpm: "Token",
-  input_tpm: "Token",
-  output_tpm: "Token",
-  running: "个",
-};
-
-export function amountText(kind: LimitKind, amount: number, display: QuotaDisplay): string {
-  if (!isOfQuota(kind)) return formatCount(amount);
-  // Two digits would call a limit of a tenth of a cent nothing.
-  const isTiny = amount > 0 && amount < display.quotaPerUnit / 100;
-  return formatQuota(amount, display, isTiny ? 6 : 2);
-}
-
 /** As 令牌“生产环境”. */
 export function subjectText({ subject, subject_id, subject_name, subject_label }: Limit): string {
   if (subject === "token") return `令牌“${subject_label || `#${subject_id}`}”`;
@@ -79,9 +55,12 @@ export function whatText({ kind, time_window, anchor }: Limit): string {
   return `${window} · ${KIND_LABELS[kind]}`;
 }
 
-/** What the limit allows now, with what it was raised by. Seconds. */
-export function allowedNow({ amount, boost_amount, boost_until }: Limit, nowSec: number): number {
-  return boost_until > nowSec ? amount + boost_amount : amount;
+/** Seconds → `2026-11-29 00:00` on the clock of a zone; "" = where the browser is. */
+export function minuteIn(zone: string, seconds: number): string {
+  // Sweden writes times as the console does, in any language.
+  const style = { dateStyle: "short", timeStyle: "short" } as const;
+  const where = zone === "" ? {} : { timeZone: zone };
+  return new Intl.DateTimeFormat("sv-SE", { ...style, ...where }).format(seconds * 1_000);
 }
 
 /** Share at which a warning is worth its colour. */
@@ -104,7 +83,7 @@ export function stateOf(limit: Limit, nowSec: number): LimitState {
       : { label: "已用尽", tone: "bad", hint: "新的调用会被拒绝，直到重置。" };
   if (used !== null && used !== undefined && used >= allowed * NEAR)
     return { label: "即将用尽", tone: "warn", hint: "已用 80% 以上。" };
-  if (boost_until > nowSec)
+  if (isRaised(limit, nowSec))
     return { label: "已临时提高", tone: "info", hint: `至 ${formatTime(boost_until)}：${boost_reason}` };
   return mode === "soft"
     ? { label: "只提醒", tone: "idle", hint: "超出时不拒绝调用。" }

@@ -10,6 +10,7 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
 import { briefContent, channelLabel } from "./failure.ts";
+import type { ListedEntry, LogSource } from "./source.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
   [LogType.topup]: { label: "充值", colour: "green" },
@@ -107,17 +108,31 @@ const charges: readonly Column<LogEntry>[] = [
   { key: "quota", title: "额度", cell: Quota, isNumber: true, width: 92 },
 ];
 
+const teamColumns: readonly Column<ListedEntry>[] = [
+  {
+    key: "member_name",
+    title: "成员",
+    width: 100,
+    render: ({ member_name = "" }) => <ClippedText text={member_name} none="—" />,
+  },
+  { key: "project_name", title: "项目", shows: "text", none: "—", width: 100 },
+];
+
+const OF_SOURCE = { all: adminColumns, team: teamColumns, own: [] } as const;
+/** What is left for the words of an entry. Unit: pixels. */
+const CONTENT = { all: 110, team: 200, own: 310 } as const;
+
 /** The columns for what is filtered. The widths leave nothing to scroll sideways at 1440 px with the menu open. */
-export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogEntry>[] {
+export function columnsFor({ kind }: LogSource, type: number): readonly Column<ListedEntry>[] {
   return [
     { key: "created_at", title: "时间", shows: "time", isFixed: true, width: 150 },
-    ...(isAdmin ? adminColumns : []),
+    ...OF_SOURCE[kind],
     { key: "token_name", title: "令牌", shows: "text", width: 100 },
     { key: "type", title: "类型", cell: Kind, isInHead: true, width: wide(62, 78) },
     { key: "model_name", title: "模型", cell: Model, isInHead: true, width: wide(160, 156) },
     { key: "elapsed_time", title: "用时 / 首字", cell: Times, width: wide(136, 134) },
     ...(type === LogType.error ? [] : charges),
     // In full in the drawer of the row.
-    { key: "content", title: "详情", cell: Content, width: isAdmin ? 110 : 310, isGrowing: true },
+    { key: "content", title: "详情", cell: Content, width: CONTENT[kind], isGrowing: true },
   ];
 }

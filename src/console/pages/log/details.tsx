@@ -11,7 +11,7 @@ import { useUser } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { type Fact, Facts } from "#console/ui/facts.tsx";
-import { failureText, OVERTAKEN } from "#console/ui/failure-words.ts";
+import { failureParts, OVERTAKEN } from "#console/ui/failure-words.ts";
 import { type FailedChannel, type LogEntry, LogType } from "#contract/log.ts";
 import { Charge, LogKind } from "./columns.tsx";
 import { channelLabel, failureIn } from "./failure.ts";
@@ -50,10 +50,10 @@ function callFacts(entry: LogEntry): Fact[] {
 
 /** What the caller of a failed call was told. */
 function failureFacts(entry: LogEntry): Fact[] {
-  const { status = "", code } = failureIn(entry) ?? {};
-  if (status === "") return [];
+  const { status = "", code = "" } = failureIn(entry) ?? {};
+  if (code === "") return [];
   return [
-    ["状态码", status],
+    status !== "" && ["状态码", status],
     [
       "错误码",
       <code key="code" className="tg-code">
@@ -64,7 +64,9 @@ function failureFacts(entry: LogEntry): Fact[] {
 }
 
 /** The upstream's words; of a call that was given up what it may cost. */
-function Said({ failed: { error, said } }: { readonly failed: FailedChannel }) {
+function Said({ failed }: { readonly failed: FailedChannel }) {
+  const { error } = failed;
+  const [, said] = failureParts(failed);
   if (said === "") return null;
   return error === OVERTAKEN ? (
     <span className="tg-muted tg-number">{said}</span>
@@ -81,7 +83,7 @@ function Attempts({ entry }: { readonly entry: LogEntry }) {
       {entry.trail.map((failed) => (
         <li key={failed.channel}>
           <span>{channelLabel(failed)}</span>
-          <span className="tg-log-failure">{failureText(failed.error)}</span>
+          <span className="tg-log-failure">{failureParts(failed)[0]}</span>
           <Said failed={failed} />
         </li>
       ))}
@@ -102,13 +104,15 @@ function RouteLink({ entry: { id, user_id, channel, model_name } }: { readonly e
 }
 
 /** For who may see money; of calls whose cost is known. */
-function earnedFacts({ cost, revenue }: LogEntry, currency: Currency): Fact[] {
+function earnedFacts({ cost, revenue, fees, commission }: LogEntry, currency: Currency): Fact[] {
   if (cost < 0) return [];
-  const margin = revenue - cost;
+  const margin = revenue - cost - fees - commission;
   const text = `${moneyOf(margin, currency)}（${partOf(margin, revenue)}）`;
   return [
     ["收入", moneyOf(revenue, currency)],
     ["成本", moneyOf(cost, currency)],
+    ...(fees === 0 ? [] : [["支付手续费", moneyOf(fees, currency)] as const]),
+    ...(commission === 0 ? [] : [["返现", moneyOf(commission, currency)] as const]),
     [
       "毛利",
       <span key="margin" className={margin < 0 ? "tg-log-loss" : ""}>
@@ -166,7 +170,7 @@ export function LogDetails({ entry, isAdmin, onClose }: LogDetailsProps) {
     <Drawer title="明细" open={entry !== undefined} onClose={onClose} size={isNarrow ? "100%" : 480}>
       {entry === undefined ? null : (
         <>
-          <Facts facts={factsOf(entry, { isAdmin, ownId, currency })} labelWidth={wide(72, 110)} />
+          <Facts facts={factsOf(entry, { isAdmin, ownId, currency })} labelWidth={wide(88, 110)} />
           {entry.content === "" ? null : (
             <section className="tg-log-content">
               <h3>详情</h3>

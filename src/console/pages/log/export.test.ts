@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { fetchRows, MAX_ROWS, rowsCsv } from "#console/base/export.ts";
 import { LogEntry } from "#contract/log.ts";
-import { logColumns, logPages } from "./export.ts";
+import { logColumns } from "./export.ts";
 import { logQuery, NO_FILTERS } from "./filters.ts";
+import { logPages } from "./source.ts";
 
 const NOW = 1_800_000_000;
 
@@ -41,10 +42,13 @@ function serve(count: number, pageSize: number, withTotal: boolean): string[] {
 
 function fetchEntries(isAdmin: boolean): Promise<LogEntry[]> {
   const filter = logQuery({ ...NO_FILTERS, username: "lihua" }, NOW);
-  return fetchRows(logPages({ filter, isAdmin }, NOW, new AbortController().signal), () => undefined);
+  const { signal } = new AbortController();
+  const pages = logPages({ kind: isAdmin ? "all" : "own" }, filter, { nowSec: NOW, signal });
+  return fetchRows(pages, () => undefined);
 }
 
-const entriesCsv = (entries: readonly LogEntry[], isAdmin: boolean) => rowsCsv(entries, logColumns(isAdmin));
+const entriesCsv = (entries: readonly LogEntry[], isAdmin: boolean) =>
+  rowsCsv(entries, logColumns({ kind: isAdmin ? "all" : "own" }));
 
 afterEach(() => vi.unstubAllGlobals());
 

@@ -1,5 +1,5 @@
 // What an entry of a failed call says, and its failed attempts in words for administrators. Pure.
-import { failureText } from "#console/ui/failure-words.ts";
+import { failureParts } from "#console/ui/failure-words.ts";
 import { type FailedChannel, type LogEntry, LogType } from "#contract/log.ts";
 
 /** A channel by number and, while it is known, name. */
@@ -10,34 +10,35 @@ export function channelLabel({
   return channel_name === "" ? `#${channel}` : `#${channel} ${channel_name}`;
 }
 
-function quoted({ said }: FailedChannel): string {
-  return said === "" ? "" : `（${said}）`;
+function failureOf(failed: FailedChannel): string {
+  const [text, said] = failureParts(failed);
+  return said === "" ? text : `${text}（${said}）`;
 }
 
 /** The failed attempts in one line; empty when there was none. */
 export function attemptsText(attempts: readonly FailedChannel[]): string {
-  return attempts
-    .map((failed) => `${channelLabel(failed)}：${failureText(failed.error)}${quoted(failed)}`)
-    .join(" → ");
+  return attempts.map((failed) => `${channelLabel(failed)}：${failureOf(failed)}`).join(" → ");
 }
 
 export interface Failure {
-  /** What the caller was told; "" = the entry came from another program. */
+  /** What the caller was told; "" = the work went on in the background, or the entry came from another program, which has no code either. */
   readonly status: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** Status, code and sentence stand in the content, in this order; undefined = the entry is of another type. */
+/** Status, if there was one, code and sentence stand in the content, in this order; undefined = the entry is of another type. */
 export function failureIn({ type, content }: Pick<LogEntry, "type" | "content">): Failure | undefined {
   if (type !== LogType.error) return undefined;
-  const [, status = "", code = "", message = content] = /^(\d{3}) (\w+)(?:：|: )(.*)$/s.exec(content) ?? [];
+  const [, status = "", code = "", message = content] =
+    /^(?:(\d{3}) )?([a-zA-Z]\w*)(?:：|: )(.*)$/s.exec(content) ?? [];
   return { status, code, message };
 }
 
 /** The text of an entry where there is little room: of a failure its sentence, and the rest behind it. */
 export function briefContent(entry: Pick<LogEntry, "type" | "content">): string {
   const failure = failureIn(entry);
-  if (failure === undefined || failure.status === "") return entry.content;
-  return `${failure.message}（${failure.status} ${failure.code}）`;
+  if (failure === undefined || failure.code === "") return entry.content;
+  const { status, code, message } = failure;
+  return status === "" ? `${message}（${code}）` : `${message}（${status} ${code}）`;
 }

@@ -7,6 +7,7 @@ describe("log filters", () => {
       ...NO_FILTERS,
       type: 2,
       token_name: "a b",
+      tag: "prod",
       start: 100,
       end: 200,
       channel: 7,

@@ -5,6 +5,8 @@ import { LogType } from "#contract/log.ts";
 export interface LogFilters {
   readonly type: number;
   readonly token_name: string;
+  /** Of tokens. */
+  readonly tag: string;
   readonly model_name: string;
   /** Seconds since 1970; 0 = from the beginning. */
   readonly start: number;
@@ -13,18 +15,23 @@ export interface LogFilters {
   /** Administrators only. */
   readonly channel: number;
   readonly username: string;
+  /** Of administrators, and in a team. */
   readonly project: number;
+  /** In a team: the member who called. */
+  readonly member: number;
 }
 
 export const NO_FILTERS: LogFilters = {
   type: LogType.all,
   token_name: "",
+  tag: "",
   model_name: "",
   start: 0,
   end: 0,
   channel: 0,
   username: "",
   project: 0,
+  member: 0,
 };
 
 export const LOG_TYPES: readonly { readonly value: number; readonly label: string }[] = [
@@ -42,12 +49,14 @@ export function readFilters(params: URLSearchParams): LogFilters {
   return {
     type: wholeIn(params.get("type")),
     token_name: params.get("token_name") ?? "",
+    tag: params.get("tag") ?? "",
     model_name: params.get("model_name") ?? "",
     start: wholeIn(params.get("start")),
     end: wholeIn(params.get("end")),
     channel: wholeIn(params.get("channel")),
     username: params.get("username") ?? "",
     project: wholeIn(params.get("project")),
+    member: wholeIn(params.get("member")),
   };
 }
 
@@ -63,12 +72,14 @@ export function filterParams(filters: LogFilters): Record<string, string> {
     page: "",
     type: number(filters.type),
     token_name: filters.token_name.trim(),
+    tag: filters.tag.trim(),
     model_name: filters.model_name.trim(),
     start: number(filters.start),
     end: number(filters.end),
     channel: number(filters.channel),
     username: filters.username.trim(),
     project: number(filters.project),
+    member: number(filters.member),
   };
 }
 
@@ -79,8 +90,11 @@ const HOUR = 3_600;
  * the same question keeps the same cache key and still includes an hour to come.
  */
 export function logQuery(filters: LogFilters, nowSec: number) {
-  const { type, token_name, model_name, channel, username, project, start } = filters;
+  const { type, token_name, tag, model_name, channel, username, project, member, start } = filters;
   const end_timestamp = filters.end === 0 ? (Math.ceil(nowSec / HOUR) + 1) * HOUR : filters.end;
-  const ofAdmins = { channel, username, project };
-  return { type, token_name, model_name, ...ofAdmins, start_timestamp: start, end_timestamp };
+  const ofOthers = { channel, username, project, member };
+  return { type, token_name, tag, model_name, ...ofOthers, start_timestamp: start, end_timestamp };
 }
+
+/** What the filters ask for; of it each view takes its part. */
+export type LogQuery = ReturnType<typeof logQuery>;

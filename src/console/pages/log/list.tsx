@@ -2,28 +2,37 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useState } from "react";
-import { type Query, query } from "#console/base/call.ts";
 import { fetchRows, MAX_ROWS } from "#console/base/export.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
 import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ExportButton } from "#console/ui/export-button.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
-import { type ListInput, useAddress } from "#console/ui/table-state.ts";
-import { type LogEntry, type LogStat, logApi } from "#contract/log.ts";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import { useAddress } from "#console/ui/table-state.ts";
+import { mayIn, useTeam, useTeams } from "#console/ui/team-context.ts";
+import type { LogEntry, LogStat } from "#contract/log.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { columnsFor, LogKind } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
-import { logColumns, logPages } from "./export.ts";
+import { logColumns } from "./export.ts";
 import { failureIn } from "./failure.ts";
 import { FilterBar } from "./filter-bar.tsx";
-import { filterParams, isFiltered, type LogFilters, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
+import {
+  filterParams,
+  isFiltered,
+  type LogFilters,
+  type LogQuery,
+  logQuery,
+  NO_FILTERS,
+  readFilters,
+} from "./filters.ts";
+import { type ListedEntry, type LogSource, logPages, logsFrom, statFrom } from "./source.ts";
 import "./log.css";
 
 interface StatsProps {
-  readonly filter: ReturnType<typeof logQuery>;
-  readonly isAdmin: boolean;
+  readonly filter: LogQuery;
+  readonly source: LogSource;
 }
 
 interface Figure {
@@ -56,13 +65,9 @@ function figuresOf(stat: Partial<LogStat>, display: QuotaDisplay): readonly Figu
   ];
 }
 
-function LogStats({ filter, isAdmin }: StatsProps) {
+function LogStats({ filter, source }: StatsProps) {
   const display = useQuotaDisplay();
-  const { username: _user, channel: _channel, project: _project, ...own } = filter;
-  const stat = useQuery<LogStat>({
-    ...(isAdmin ? query(logApi.stat, { query: filter }) : query(logApi.statSelf, { query: own })),
-    placeholderData: keepPreviousData,
-  });
+  const stat = useQuery({ ...statFrom(source, filter), placeholderData: keepPreviousData });
   return (
     <dl className="tg-figures" aria-label="统计" aria-busy={stat.isFetching}>
       {figuresOf(stat.data ?? {}, display).map(({ label, value, exact }) => (
@@ -74,14 +79,6 @@ function LogStats({ filter, isAdmin }: StatsProps) {
       ))}
     </dl>
   );
-}
-
-function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
-  return ({ keyword: _keyword, ...page }: ListInput): Query<ListAnswer<LogEntry>> => {
-    if (isAdmin) return query(logApi.list, { query: { ...page, ...filter } });
-    const { username: _user, channel: _channel, project: _project, ...own } = filter;
-    return query(logApi.listSelf, { query: { ...page, ...own } });
-  };
 }
 
 /** What stands where no entries are: there was no call yet, or the filters leave nothing. */
@@ -102,43 +99,61 @@ function cardTitle(entry: LogEntry) {
   );
 }
 
-export function LogListPage() {
+/** Of a team undefined until it is known how much the role sees. */
+function useSource(): LogSource | undefined {
   const isAdmin = useMay("log.read");
+  const id = useTeam();
+  const team = useTeams()?.find((one) => one.id === id);
+  if (id === 0) return { kind: isAdmin ? "all" : "own" };
+  return team && { kind: "team", id, seesAll: mayIn(team, "calls") };
+}
+
+/** What a card tells first, beside time and charge. */
+const CARD_FACTS = {
+  own: ["token_name", "elapsed_time"],
+  all: ["username", "channel"],
+  team: ["member_name", "token_name"],
+} as const;
+
+function LogList({ source }: { readonly source: LogSource }) {
   const [params, write] = useAddress();
-  const [opened, setOpened] = useState<LogEntry>();
+  const [opened, setOpened] = useState<ListedEntry>();
   const filters = readFilters(params);
   const filter = logQuery(filters, Date.now() / 1000);
   const change = (next: LogFilters) => write(filterParams(next));
   const exportButton = (
     <ExportButton
-      name="使用明细"
-      columns={logColumns(isAdmin)}
+      name={source.kind === "team" ? "团队明细" : "使用明细"}
+      columns={logColumns(source)}
       most={MAX_ROWS}
       read={({ nowSec, signal, onProgress }) =>
-        fetchRows(logPages({ filter, isAdmin }, nowSec, signal), onProgress)
+        fetchRows(logPages(source, filter, { nowSec, signal }), onProgress)
       }
     />
   );
   return (
-    <Page title="使用明细" extra={exportButton}>
-      <LogStats filter={filter} isAdmin={isAdmin} />
-      <ResourceTable<LogEntry>
-        name="log"
+    <Page extra={exportButton}>
+      <LogStats filter={filter} source={source} />
+      <ResourceTable<ListedEntry>
+        name={source.kind === "team" ? "team-log" : "log"}
         label="使用明细列表"
-        filters={<FilterBar filters={filters} isAdmin={isAdmin} onChange={change} />}
-        load={loadLogs(isAdmin, filter)}
-        columns={columnsFor(isAdmin, filters.type)}
+        filters={<FilterBar filters={filters} source={source} onChange={change} />}
+        load={logsFrom(source, filter)}
+        columns={columnsFor(source, filters.type)}
         cardTitle={cardTitle}
         cardState={(entry) => <LogKind type={entry.type} />}
-        cardFacts={[
-          "created_at",
-          "quota",
-          ...(isAdmin ? ["username", "channel"] : ["token_name", "elapsed_time"]),
-        ]}
+        cardFacts={["created_at", "quota", ...CARD_FACTS[source.kind]]}
         onOpen={setOpened}
         empty={emptyOf(filters, () => change(NO_FILTERS))}
       />
-      <LogDetails entry={opened} isAdmin={isAdmin} onClose={() => setOpened(undefined)} />
+      <LogDetails entry={opened} isAdmin={source.kind === "all"} onClose={() => setOpened(undefined)} />
     </Page>
+  );
+}
+
+export function LogListPage() {
+  const source = useSource();
+  return source === undefined ? null : (
+    <LogList key={source.kind === "team" ? source.id : source.kind} source={source} />
   );
 }

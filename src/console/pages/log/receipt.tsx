@@ -1,10 +1,11 @@
 // The receipt of one call: what was counted, at which ratios, what it cost and why.
 
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, formatTime } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
+import { useMay } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { CopyButton } from "#console/ui/copy-button.tsx";
@@ -14,6 +15,7 @@ import { Section } from "#console/ui/section.tsx";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { type Receipt, type ReceiptReason, receiptApi } from "#contract/receipt.ts";
+import type { TokenKind } from "#contract/token-kinds.ts";
 import "./log.css";
 
 interface Words {
@@ -47,18 +49,45 @@ const REASONS: Readonly<Record<ReceiptReason, Words>> = {
   unlogged: { label: "已结算", tone: "idle", text: "这次请求的明细没有记录或已被清理，只有账本中的金额。" },
 };
 
-function countFacts({ prompt_tokens, cached_tokens, completion_tokens }: Receipt): Fact[] {
+const KIND_LABELS: Readonly<Record<TokenKind, string>> = {
+  cache_write: "缓存写入",
+  cache_write_hour: "写入 1 小时",
+  audio_input: "其中音频",
+  image_input: "其中图片",
+  reasoning: "其中推理",
+  audio_output: "音频输出",
+  image_output: "图片输出",
+};
+
+/** Parts of the prompt stand below it, those of the completion below that. */
+function isOfPrompt(kind: TokenKind): boolean {
+  return kind.startsWith("cache_write") || kind.endsWith("_input");
+}
+
+function countFacts({ prompt_tokens, cached_tokens, completion_tokens, token_kinds }: Receipt): Fact[] {
+  const facts = (isWanted: boolean) =>
+    token_kinds
+      .filter(({ kind }) => isOfPrompt(kind) === isWanted)
+      .map(({ kind, tokens }): Fact => [KIND_LABELS[kind], formatCount(tokens)]);
   return [
     ["提示", formatCount(prompt_tokens)],
     cached_tokens > 0 && ["其中缓存", formatCount(cached_tokens)],
+    ...facts(true),
     ["补全", formatCount(completion_tokens)],
+    ...facts(false),
   ];
+}
+
+/** Administrators come to what the version changed. */
+function PriceVersion({ id }: { readonly id: number }) {
+  const isOpen = useMay("price.read");
+  return isOpen ? <Link to="/price/update">版本 {id}</Link> : <>版本 {id}</>;
 }
 
 function Sum({ receipt }: { readonly receipt: Receipt }) {
   const display = useQuotaDisplay();
   const amount = (quota: number) => `${formatCharge(quota, display)}（${formatCount(quota)} 点）`;
-  const { quota, plan_quota, shortfall, reserved, ratios, formula, reason } = receipt;
+  const { quota, plan_quota, shortfall, reserved, ratios, formula, reason, price_version } = receipt;
   const isKnown = reason !== "unlogged" && reason !== "open" && reason !== "failed";
   return (
     <Section title="金额">
@@ -71,6 +100,7 @@ function Sum({ receipt }: { readonly receipt: Receipt }) {
           plan_quota > 0 && ["其中余额", amount(quota - plan_quota)],
           shortfall > 0 && ["少收", `${amount(shortfall)}，余额不足的部分`],
           ...(isKnown ? countFacts(receipt) : []),
+          price_version > 0 && ["价格", <PriceVersion key="version" id={price_version} />],
           ...ratios.map(({ name, value }): Fact => [name, value]),
           formula !== "" && [
             reason === "failed" ? "返回的错误" : "计算",

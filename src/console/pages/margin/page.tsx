@@ -17,14 +17,7 @@ import { Page } from "#console/ui/page.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column } from "#console/ui/row-view.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
-import {
-  MARGIN_BY,
-  type MarginBy,
-  type MarginNet,
-  type MarginRow,
-  type MarginSums,
-  marginApi,
-} from "#contract/margin.ts";
+import { MARGIN_BY, type MarginBy, type MarginRow, type MarginSums, marginApi } from "#contract/margin.ts";
 import { BY_WORDS } from "./words.ts";
 import "./margin.css";
 
@@ -105,7 +98,7 @@ function Figure({
 
 interface FiguresProps {
   /** Nothing yet while the page is asked for: the figures keep their room. */
-  readonly found: { readonly sums: MarginSums; readonly net: MarginNet } | undefined;
+  readonly found: { readonly sums: MarginSums } | undefined;
   readonly currency: Currency;
 }
 
@@ -115,9 +108,20 @@ function Figures({ found, currency }: FiguresProps) {
   const show = (tell: (sums: MarginSums) => ReactNode) => (found === undefined ? BONE : tell(found.sums));
   return (
     <dl className="tg-card tg-margin-figures" aria-busy={found === undefined}>
-      <Figure label="收入">{show(({ revenue }) => moneyOf(revenue, currency))}</Figure>
+      <Figure
+        label="收入"
+        hint="用户付款的实价；套餐按周期价格 ÷ 额度，赠送的额度为 0，没有售价的兑换码与来历不明的余额按“每美元额度实收”。"
+      >
+        {show(({ revenue }) => moneyOf(revenue, currency))}
+      </Figure>
       <Figure label="成本">{show(({ cost }) => moneyOf(cost, currency))}</Figure>
-      <Figure label="毛利">
+      <Figure label="支付手续费" hint="付款时按收款渠道的“平台扣费”，减去用户已付的手续费；按额度摊到调用。">
+        {show(({ fees }) => moneyOf(fees, currency))}
+      </Figure>
+      <Figure label="返现" hint="邀请人因这些额度所得；按额度摊到调用。">
+        {show(({ commission }) => moneyOf(commission, currency))}
+      </Figure>
+      <Figure label="毛利" hint="收入减成本、支付手续费与返现；各行之和。">
         {show(({ margin, revenue }) => (
           <>
             <Balance value={margin} currency={currency} />{" "}
@@ -127,7 +131,7 @@ function Figures({ found, currency }: FiguresProps) {
       </Figure>
       <Figure
         label="成本未知的收入"
-        hint="模型没有价格也不在渠道的成本价目里，或由旧版本结算；不计入左边三项。"
+        hint="模型没有价格也不在渠道的成本价目里，或由旧版本结算；不计入左边各项。"
       >
         {show(({ uncosted }) => moneyOf(uncosted, currency))}
       </Figure>
@@ -141,32 +145,6 @@ function Figures({ found, currency }: FiguresProps) {
         {show(({ cached_tokens, prompt_tokens }) => partOf(cached_tokens, prompt_tokens))}
       </Figure>
       <Figure label="缓存为用户节省">{show(({ saved }) => moneyOf(saved, currency))}</Figure>
-    </dl>
-  );
-}
-
-/** Of all calls of the span, whatever the list is narrowed to. It stands there with zeros, too: the list below would move. */
-function Net({ found, currency }: FiguresProps) {
-  const show = (tell: (net: MarginNet) => ReactNode) => (found === undefined ? BONE : tell(found.net));
-  return (
-    <dl className="tg-card tg-margin-figures" aria-busy={found === undefined}>
-      <Figure
-        label="套餐差额"
-        hint="套餐支付的调用在收入中按额度面值计；按周期价格与额度折算后多收或少收的部分。跨越所选时间的周期按时间分摊。"
-      >
-        {show(({ plans }) => moneyOf(plans, currency))}
-      </Figure>
-      <Figure label="支付手续费" hint="按收款渠道的“平台扣费”计算，减去用户已付的手续费。">
-        {show(({ fees }) => moneyOf(fees, currency))}
-      </Figure>
-      <Figure label="返现" hint="邀请人所得，已减去退款收回的部分。">
-        {show(({ commission }) => moneyOf(commission, currency))}
-      </Figure>
-      <Figure label="净毛利" hint="毛利加套餐差额，减支付手续费与返现。">
-        {show(({ margin }) => (
-          <Balance value={margin} currency={currency} />
-        ))}
-      </Figure>
     </dl>
   );
 }
@@ -190,10 +168,13 @@ function Earned({ row, currency }: { readonly row: MarginRow; readonly currency:
 }
 
 function columnsOf(by: MarginBy, currency: Currency): readonly Column<MarginRow>[] {
-  const money = (key: "revenue" | "cost" | "uncosted" | "saved", title: string): Column<MarginRow> => ({
+  const money = (
+    key: "revenue" | "cost" | "fees" | "commission" | "uncosted" | "saved",
+    title: string,
+  ): Column<MarginRow> => ({
     key,
     title,
-    width: 108,
+    width: 98,
     isNumber: true,
     isSortable: true,
     render: (row) => <span className="tg-number">{moneyOf(row[key], currency)}</span>,
@@ -218,10 +199,12 @@ function columnsOf(by: MarginBy, currency: Currency): readonly Column<MarginRow>
     },
     money("revenue", "收入"),
     money("cost", "成本"),
+    money("fees", "手续费"),
+    money("commission", "返现"),
     {
       key: "margin",
       title: "毛利",
-      width: 108,
+      width: 98,
       isNumber: true,
       isSortable: true,
       render: (row) => <Earned row={row} currency={currency} />,
@@ -260,14 +243,9 @@ export function MarginPage() {
   return (
     <Page
       title="毛利"
-      lead="收入按“每美元额度实收”折算，成本按结算时渠道的成本价目或成本倍率。列表未计支付手续费与返现。"
+      lead="收入、手续费与返现按结算时用户付款与套餐的实价，成本按渠道的成本价目或成本倍率；毛利已减去全部三项。"
     >
-      {isError && data === undefined ? null : (
-        <>
-          <Figures found={data} currency={currency} />
-          <Net found={data} currency={currency} />
-        </>
-      )}
+      {isError && data === undefined ? null : <Figures found={data} currency={currency} />}
       <ResourceTable<MarginRow>
         name="margin"
         label="毛利列表"
@@ -279,7 +257,7 @@ export function MarginPage() {
         columns={columnsOf(wanted.by, currency)}
         cardTitle={(row) => nameOf(row, wanted.by)}
         cardState={(row) => <Earned row={row} currency={currency} />}
-        cardFacts={["revenue", "cost", "percent", "cached_tokens"]}
+        cardFacts={["revenue", "cost", "fees", "commission", "percent", "cached_tokens"]}
         empty={{ text: "这段时间没有调用。" }}
       />
     </Page>

@@ -4,28 +4,24 @@ import { Button, Form, Select } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
-import { toast } from "#console/base/toast.ts";
+import { closing } from "#console/ui/closing.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
+import { usePartnerTerms } from "#console/ui/partner-terms.ts";
 import { stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { PAYOUT_WAYS, type Payout, type PayoutDesk, type PayoutDraft, payoutApi } from "#contract/payout.ts";
 import { microOf } from "#contract/yuan.ts";
+import { payoutText } from "./rules.ts";
 import "./payouts.css";
 
 function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly onClose: () => void }) {
   const [form] = Form.useForm<PayoutDraft>();
   const way = Form.useWatch("way", form) ?? "alipay";
-  const ask = useCall(payoutApi.ask, {
-    invalidates: [payoutApi.desk],
-    onSuccess: () => {
-      toast.success("已提交，审核约需 24 小时");
-      onClose();
-    },
-  });
+  const ask = useCall(payoutApi.ask, closing([payoutApi.desk], "已提交，审核约需 24 小时", onClose));
   return (
     <FormDialog
       form={form}
@@ -93,6 +89,7 @@ export function MyPayouts() {
   const found = useQuery({ ...query(payoutApi.desk, {}), meta: { silent: true } });
   const [isAsking, setAsking] = useState(false);
   const desk = found.data;
+  const { least_withdrawal: least } = usePartnerTerms();
   if (desk === undefined && found.isError)
     return <FormState error={found.error} onRetry={() => void found.refetch()} />;
   return (
@@ -111,7 +108,7 @@ export function MyPayouts() {
         </p>
       )}
       <p className="tg-muted">
-        余额满 100 元可以提现，人工审核约需 24 小时，通过支付宝或 USDT 支付。
+        {payoutText(least)}
         {desk === undefined ? null : `现在可提现 ¥${desk.available}。`}
       </p>
       <Button

@@ -7,11 +7,13 @@ import { useUser } from "#console/base/session.ts";
 import { useServerAddress } from "#console/base/status.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { Page } from "#console/ui/page.tsx";
+import { usePartnerTerms } from "#console/ui/partner-terms.ts";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { partnerApi } from "#contract/partner.ts";
 import { Friends } from "./friends.tsx";
 import { MyPayouts } from "./payouts.tsx";
+import { leadOf, notesOf, rulesOf } from "./rules.ts";
 import "./partner.css";
 
 interface CopyLineProps {
@@ -69,37 +71,12 @@ function MyPlan() {
   );
 }
 
-const RULES = [
-  {
-    title: "现金返现",
-    text: "好友每次充值，你获得可提现的人民币奖励，金额为充值美元数 × 0.5 × 5%。",
-    example: "好友兑换 $1000，你得到 25 元。",
-  },
-  {
-    title: "赠送额度",
-    text: "任何人充值时填写你的礼品码，双方各得该兑换码额度 5% 的额外额度，不要求是你邀请的好友。",
-    example: "填写后兑换 $1000，双方各得 $50。",
-  },
-  {
-    title: "可以叠加",
-    text: "两项规则互相独立，同时满足时都会生效：5% 现金加 5% 额度，最高返利 10%。",
-    example: "好友充值并填写你的礼品码，两项奖励一并到账。",
-  },
-] as const;
-
-const NOTES = [
-  "邀请关系在好友通过邀请链接注册时确定，之后不能更改；只有邀请关系而没有填写礼品码时，不会赠送额度。",
-  "返现与赠送的明细记录在使用日志中，类型为“系统”。",
-  "返现余额满 100 元可以提现，人工审核约需 24 小时，通过支付宝或 USDT 支付。",
-  "额度有效期为 9 个月，赠送的额度相同。",
-  "禁止自我邀请或套利，违规所得的奖励会被撤销。",
-] as const;
-
 function Rules() {
+  const terms = usePartnerTerms();
   return (
     <section aria-label="推广规则" className="tg-partner-rules">
       <ol>
-        {RULES.map((rule) => (
+        {rulesOf(terms).map((rule) => (
           <li key={rule.title} className="tg-card tg-section">
             <h2>{rule.title}</h2>
             <p>{rule.text}</p>
@@ -110,7 +87,7 @@ function Rules() {
       <div className="tg-card tg-section">
         <h2>规则说明</h2>
         <ul>
-          {NOTES.map((note) => (
+          {notesOf(terms).map((note) => (
             <li key={note}>{note}</li>
           ))}
         </ul>
@@ -135,7 +112,7 @@ function SignInFirst() {
 export function PartnerPlanPage() {
   const user = useUser();
   return (
-    <Page title="推广计划" lead="邀请好友使用，获得现金返现与额外额度，最高返利 10%。">
+    <Page title="推广计划" lead={leadOf(usePartnerTerms())}>
       {user === undefined ? <SignInFirst /> : <MyPlan />}
       <Rules />
       {user === undefined ? null : <Friends />}

@@ -1,5 +1,7 @@
 // Makes or edits a merchant account; the fields are those of its provider. Secrets are never shown, and stay when left empty.
+
 import { Checkbox, Form, Input, Select, Switch } from "antd";
+import { useCallback, useState } from "react";
 import { formQuery, useCall } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -10,7 +12,7 @@ import { FormPage, oneOf } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Page } from "#console/ui/page.tsx";
-import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { ResourceForm, STAYS } from "#console/ui/resource-form.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { CURRENCIES } from "#contract/money.ts";
@@ -21,6 +23,8 @@ import {
   paymentProvider,
   paymentProviderNames,
 } from "#contract/payment-provider.ts";
+import { NoAddress } from "./no-address.tsx";
+import { ProbeSection, UNKNOWN, useToldAccount } from "./probe.tsx";
 
 interface Values {
   provider: PaymentProviderName;
@@ -120,6 +124,7 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
   const isNew = row === undefined;
   return (
     <>
+      <NoAddress />
       <Section title="商户" lead="平台、商户号与币种保存后不能修改，换商户请新建一个。">
         <Form.Item name="provider" label="支付平台">
           <Select
@@ -151,9 +156,15 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
             isSet={row?.secrets_set.includes(field.key) === true}
           />
         ))}
-        {row === undefined ? null : (
+        {row === undefined || row.notify_url === "" ? null : (
           <>
             <CopyField label="通知地址" copyLabel="复制通知地址" text={row.notify_url} />
+            <p className="tg-muted">
+              <a href={row.notify_url} target="_blank" rel="noreferrer">
+                打开通知地址
+              </a>
+              ：请用外部网络（例如手机流量）试一次，返回 400 或 401 即说明平台能访问到。
+            </p>
             <p className="tg-muted">
               多数平台下单时自动带上；Stripe 需在其后台把它填为 Webhook 地址，并选择事件
               checkout.session.*、invoice.paid、invoice.payment_failed、customer.subscription.*、refund.* 和
@@ -195,22 +206,47 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
 
 function InstanceForm({ row }: { readonly row: Instance | undefined }) {
   const toList = useToList("/payment?tab=instances");
+  const { toAccount, told } = useToldAccount();
+  const [found, setFound] = useState(told);
+  const [madeId, setMadeId] = useState(0);
   const options = {
     invalidates: [paymentAdminApi.instances],
     onSuccess: () => toast.success("支付渠道已保存！"),
   };
   const create = useCall(paymentAdminApi.createInstance, options);
   const update = useCall(paymentAdminApi.updateInstance, options);
-  const submit = (values: Values) => {
+  const probe = useCall(paymentAdminApi.probeInstance, { invalidates: [paymentAdminApi.instances] });
+  const test = async (id: number) => {
+    const result = await probe.mutateAsync({ params: { id }, body: {} }).catch(() => UNKNOWN);
+    setFound(result);
+    return result.verdict === "accepted";
+  };
+  const submit = async (values: Values) => {
     const { provider, merchant_id, currency } = values;
     const draft = draftOf(values, provider);
-    return row === undefined
-      ? create.mutateAsync({ body: { ...draft, provider, merchant_id, currency } })
-      : update.mutateAsync({ params: { id: row.id }, body: draft });
+    if (row !== undefined) {
+      await update.mutateAsync({ params: { id: row.id }, body: draft });
+      return (await test(row.id)) ? undefined : STAYS;
+    }
+    const made = await create.mutateAsync({ body: { ...draft, provider, merchant_id, currency } });
+    // Saved all the same: what is wrong is put right in the form of what was made.
+    if (!(await test(made.id))) setMadeId(made.id);
+    return undefined;
   };
+  const leave = useCallback(
+    () => (madeId === 0 ? toList() : toAccount(madeId, found)),
+    [madeId, found, toList, toAccount],
+  );
   return (
-    <ResourceForm<Values> initial={valuesOf(row)} onSubmit={submit} onDone={toList} onCancel={toList}>
-      {() => <Fields row={row} />}
+    <ResourceForm<Values> initial={valuesOf(row)} onSubmit={submit} onDone={leave} onCancel={toList}>
+      {() => (
+        <>
+          <Fields row={row} />
+          {row === undefined ? null : (
+            <ProbeSection found={found} isTesting={probe.isPending} onTest={() => void test(row.id)} />
+          )}
+        </>
+      )}
     </ResourceForm>
   );
 }

@@ -8,6 +8,8 @@ import type { CellProps, Column } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { type Instance, paymentAdminApi } from "#contract/payment-admin.ts";
 import { paymentProvider } from "#contract/payment-provider.ts";
+import { NoAddress } from "./no-address.tsx";
+import "./payment.css";
 
 /** Answers in a row that said nothing, from which the account is shown as troubled. */
 const TROUBLED = 5;
@@ -15,6 +17,7 @@ const TROUBLED = 5;
 function State({ row }: CellProps<Instance>) {
   if (!row.is_complete) return <StatusTag tone="bad" label="不可用" hint="缺少密钥或密钥无法使用" />;
   if (!row.is_enabled) return <StatusTag tone="idle" label="已停用" />;
+  if (row.clock_fault !== "") return <StatusTag tone="bad" label="时间不符" hint={row.clock_fault} />;
   if (row.unclear >= TROUBLED)
     return <StatusTag tone="warn" label="异常" hint={`连续 ${row.unclear} 次没有明确的应答`} />;
   return <StatusTag tone="good" label="已启用" />;
@@ -37,7 +40,7 @@ const columns: readonly Column<Instance>[] = [
 export function Instances() {
   const toForm = useToForm();
   const isSuper = isRoot(useUser());
-  return (
+  const table = (
     <ResourceTable<Instance>
       name="payment-instance"
       label="支付渠道列表"
@@ -53,5 +56,11 @@ export function Instances() {
         ...(isSuper ? { action: <AddLink to="/payment/add" text="添加支付渠道" /> } : {}),
       }}
     />
+  );
+  return (
+    <div className="tg-payment-list">
+      <NoAddress />
+      {table}
+    </div>
   );
 }

@@ -8,13 +8,14 @@ import { toast } from "#console/base/toast.ts";
 import { Facts } from "#console/ui/facts.tsx";
 import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
-import { BUYER_LABELS, KIND_LABELS, profileFacts, stateOf } from "#console/ui/invoice-words.ts";
+import { stateOf } from "#console/ui/invoice-words.ts";
 import { emptyOf, type FilterField, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
 import { INVOICE_STATES, type Invoice, invoiceApi } from "#contract/invoice.ts";
+import { BUYER_LABELS, KIND_LABELS, profileFacts } from "#contract/invoice-words.ts";
 
 function State({ row }: CellProps<Invoice>) {
   return <StatusTag {...stateOf(row)} />;
@@ -85,7 +86,7 @@ function DecideDialog({ verb, row, onClose }: Deciding & { readonly onClose: () 
             facts={[
               ["用户", row.username],
               ["金额", `${row.amount} ${row.currency}`],
-              ...profileFacts(row.profile).map(([label, value]) => [label, value] as [string, string]),
+              ...profileFacts(row.profile).map(({ label, text }): [string, string] => [label, text]),
             ]}
           />
         </div>

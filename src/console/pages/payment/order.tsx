@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useParams } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { isRoot, useMay, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
@@ -21,8 +22,9 @@ import { minorText, moneyText } from "#contract/money.ts";
 import { type AdminOrder, type PaymentEvent, paymentAdminApi, type Refund } from "#contract/payment-admin.ts";
 import { formatQuota } from "#contract/quota.ts";
 import { RenewalFacts } from "./renewal-facts.tsx";
+import { useSecond } from "./second-dialog.tsx";
 import { UnclearRefund } from "./unclear-refund.tsx";
-import { factsText, kindText, refundText, sourceText, stateOf, verdictText } from "./words.ts";
+import { factsText, kindText, refundText, sourceText, stateOf, stepText, verdictText } from "./words.ts";
 import "./payment.css";
 
 type Act = "paid" | "ordered" | "settled" | "manual" | "refund" | "left";
@@ -52,7 +54,8 @@ function actsOf(
   const rest = paid_minor - refunded_minor - disputed_minor;
   const canRefund = rest > 0 && (status === "credited" || status === "paid");
   return [
-    ...(status === "paid" && rest > 0 ? (["paid", "ordered"] as const) : []),
+    // One of which money went back is not credited as well.
+    ...(status === "paid" && rest === paid_minor ? (["paid", "ordered"] as const) : []),
     ...(canRefund ? (["refund"] as const) : []),
     ...(canRefund && status === "credited" ? (["left"] as const) : []),
     ...(review !== "" && (status !== "paid" || rest === 0) ? (["settled"] as const) : []),
@@ -64,13 +67,16 @@ function actsOf(
 
 function useActs(order: AdminOrder, onDone: () => void) {
   const client = useQueryClient();
-  const onSuccess = () => {
-    toast.success();
+  const done = (text?: string) => {
+    toast.success(text);
     void invalidate(client, [paymentAdminApi.detail, paymentAdminApi.list, paymentAdminApi.orphans]);
     onDone();
   };
+  const onSuccess = () => done();
   const decide = useCall(paymentAdminApi.decide, { onSuccess });
-  const manual = useCall(paymentAdminApi.manual, { onSuccess });
+  const manual = useCall(paymentAdminApi.manual, {
+    onSuccess: ({ status }) => done(status === "credited" ? undefined : "已提交，等待另一位超级管理员批准"),
+  });
   const refund = useCall(paymentAdminApi.refund, { onSuccess });
   const params = { no: order.order_no };
   const run = (act: Act, { reason, amount = "", trade_no = "" }: Given) => {
@@ -159,13 +165,12 @@ function History({ events }: { readonly events: readonly PaymentEvent[] }) {
   if (events.length === 0) return <p className="tg-muted">还没有收到支付平台的消息。</p>;
   return (
     <Timeline
-      className="tg-payment-history"
       items={events.map((event) => ({
         key: event.id,
         color: event.is_open ? "red" : "gray",
         children: (
           <>
-            <strong>{verdictText(event.verdict)}</strong>
+            <strong>{stepText(event)}</strong>
             <div className="tg-muted">
               {formatTime(event.created_at)} · {kindText(event.kind)}
             </div>
@@ -197,6 +202,28 @@ function Refunds({ refunds, order }: { readonly refunds: readonly Refund[]; read
   );
 }
 
+/** A payment vouched for that waits for another super administrator, who finds the buttons here. */
+function Awaited({ event }: { readonly event: PaymentEvent }) {
+  const { actionsOf, dialog } = useSecond();
+  const actions = actionsOf(event);
+  return (
+    <Callout tone="info">
+      <strong>{verdictText(event.verdict)}</strong>
+      <div>{factsText(event.facts)}</div>
+      {actions.length === 0 ? null : (
+        <div className="tg-payment-acts">
+          {actions.map(({ key, label, icon, isDanger = false, onClick }) => (
+            <Button key={key} icon={icon} danger={isDanger} onClick={onClick}>
+              {label}
+            </Button>
+          ))}
+        </div>
+      )}
+      {dialog}
+    </Callout>
+  );
+}
+
 export function PaymentOrderPage() {
   const { no = "" } = useParams();
   const mayAdjust = useMay("money.adjust");
@@ -213,11 +240,14 @@ export function PaymentOrderPage() {
     );
   const { order, events, refunds, renewal } = data;
   const state = stateOf(order);
+  const awaited = events.find(({ asked_by }) => asked_by !== 0);
   return (
     <Page title="订单详情" lead={<code>{order.order_no}</code>} width="form">
       {state.hint === "" ? null : <Callout tone="info">待处理：{state.hint}</Callout>}
+      {awaited ? <Awaited event={awaited} /> : null}
       <Section title="订单信息">
         <Facts
+          labelWidth={wide(100, 150)}
           facts={[
             ["状态", <StatusTag key="state" tone={state.tone} label={state.label} />],
             ["用户", `#${order.user_id}`],

@@ -147,7 +147,7 @@ export function Payouts() {
         cardTitle={({ username, amount }) => `${username} ¥${amount}`}
         cardState={(row) => <State row={row} />}
         cardFacts={["amount", "way", "account", "name", "created_at"]}
-        empty={{ text: "还没有提现申请。返现余额满 100 元的用户可以在推广计划页申请。" }}
+        empty={{ text: "还没有提现申请。有返现余额的用户可以在推广计划页申请。" }}
       />
       {deciding === undefined ? null : <DecideDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </>

@@ -1,6 +1,7 @@
 // The subscription at the provider that an order began or that made it, for administrators.
 import { Link } from "react-router";
 import { formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { Facts } from "#console/ui/facts.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { moneyText } from "#contract/money.ts";
@@ -23,6 +24,7 @@ export function RenewalFacts({
   return (
     <Section title="自动续费">
       <Facts
+        labelWidth={wide(100, 150)}
         facts={[
           ["状态", stateText(renewal)],
           ["套餐", name],

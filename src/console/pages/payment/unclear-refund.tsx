@@ -55,6 +55,7 @@ export function UnclearRefund({ orderNo, refund, currency }: UnclearRefundProps)
         <p className="tg-muted">
           支付平台没有给出明确的结果。请先在平台上按退款号 <code>{refund.refund_no}</code> 核实。
         </p>
+        <p className="tg-muted">人工补单的订单，平台无法退款：请先把款项退给付款人。</p>
         <Form form={form} layout="vertical" initialValues={{ reason: "" }} onFinish={finish}>
           <Form.Item name="is_done" label="平台上的结果" rules={[required, rule(fields.is_done)]}>
             <Radio.Group

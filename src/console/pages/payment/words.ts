@@ -2,7 +2,7 @@
 
 import type { Tone } from "#console/ui/status-tag.tsx";
 import { minorText, moneyText } from "#contract/money.ts";
-import { type AdminOrder, PAYMENT_DOUBTS } from "#contract/payment-admin.ts";
+import { type AdminOrder, PAYMENT_DOUBTS, type PaymentEvent } from "#contract/payment-admin.ts";
 
 /** Why a payment waits for a person, and verdicts of the history. */
 const VERDICTS: Readonly<Record<string, string>> = {
@@ -10,10 +10,18 @@ const VERDICTS: Readonly<Record<string, string>> = {
   credited: "已入账",
   duplicate: "重复的通知",
   done: "已执行",
+  second_approved: "补单已批准",
+  second_refused: "补单已拒绝",
+  listed: "账单里的平台退款",
 };
 
 export function verdictText(verdict: string): string {
   return VERDICTS[verdict] ?? verdict;
+}
+
+/** What a step of an order's history was: acts on a refund are told as that. */
+export function stepText({ verdict, facts }: Pick<PaymentEvent, "verdict" | "facts">): string {
+  return verdict === "done" && facts.includes('"refund_no"') ? "退款" : verdictText(verdict);
 }
 
 const KINDS: Readonly<Record<string, string>> = { notify: "平台通知", poll: "查询", admin: "管理员" };
@@ -68,12 +76,14 @@ export function stateOf(order: State): { label: string; tone: Tone; hint: string
 const FACTS: Readonly<Record<string, string>> = {
   trade_no: "平台交易号",
   amount_minor: "金额",
+  total_minor: "累计退款",
   amount: "金额",
   user_id: "用户",
   refund_no: "退款号",
   provider_id: "平台退款号",
   reason: "原因",
   actor_id: "操作人",
+  approver_id: "批准人",
   source: "来源",
   is_done: "结果",
   as: "处理方式",
@@ -87,10 +97,10 @@ const DECISIONS: Readonly<Record<string, string>> = {
 
 function factText(name: string, value: unknown, currency: unknown): string {
   const text = String(value);
-  if (name === "amount_minor" && typeof value === "number")
+  if (name.endsWith("_minor") && typeof value === "number")
     return typeof currency === "string" ? moneyText(value, currency) : minorText(value);
   if (name === "source") return sourceText(text);
-  if (name === "actor_id" || name === "user_id") return `#${text}`;
+  if (name === "actor_id" || name === "approver_id" || name === "user_id") return `#${text}`;
   if (name === "is_done") return value === true ? "已退款" : "未退款";
   return name === "as" ? (DECISIONS[text] ?? text) : text;
 }

@@ -4,6 +4,7 @@ import { Input, Select } from "antd";
 import { type ReactNode, useId } from "react";
 import { query } from "#console/base/call.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
+import { modelList } from "#contract/model-list.ts";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 
@@ -33,9 +34,9 @@ export function useUsableTokens() {
 /** Models that both the group and the token allow. */
 export function useModels(token: Token | undefined): readonly string[] {
   const available = useQuery({ ...query(statusApi.availableModels, {}), staleTime: 60_000 });
-  const allowed = (token?.models ?? "").split(",").filter((model) => model !== "");
+  const allowed = modelList((token?.models ?? "").split(",").filter((entry) => entry !== ""));
   const models = available.data ?? [];
-  return allowed.length === 0 ? models : models.filter((model) => allowed.includes(model));
+  return allowed === undefined ? models : models.filter((model) => allowed.has(model));
 }
 
 function Field({

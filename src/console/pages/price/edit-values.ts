@@ -1,8 +1,8 @@
 // The fields of a price as a form holds them ⇄ the ratios of the tables. A form shows money or ratios; what is not touched keeps its exact
 // ratio. Pure.
-import type { PriceUnit } from "#contract/catalogue.ts";
 import type { ModelPriceRow, PriceRatios, TierPrice } from "#contract/model-price.ts";
 import { type Currency, type MoneyScale, moneyOfRatios, ratioOfMoney } from "#contract/price-money.ts";
+import { type PriceUnit, TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 
 /** How a form shows prices. */
 export type PriceMode = Currency | "ratio";
@@ -24,21 +24,13 @@ const BASES: Readonly<Record<PriceField, readonly PriceField[]>> = {
 export const PRICE_FIELDS = Object.keys(BASES) as PriceField[];
 export const TIER_FIELDS = ["model_ratio", "completion_ratio", "cache_ratio", "cache_write_ratio"] as const;
 
-/** LLM tokens that a unit is charged like (requirements X05). */
-const TOKENS: Readonly<Record<PriceUnit, number>> = {
-  token: 1_000_000,
-  character: 1_000_000,
-  image: 1_000,
-  minute: 200,
-};
-
 export interface PriceScale {
   readonly unit: PriceUnit;
   readonly quotaPerUnit: number;
 }
 
 function scaleOf({ unit, quotaPerUnit }: PriceScale, currency: Currency): MoneyScale {
-  return { tokens: TOKENS[unit], quotaPerUnit, currency };
+  return { tokens: TOKENS_OF_UNIT[unit], quotaPerUnit, currency };
 }
 
 export const NO_PRICE: PriceTexts = {

@@ -45,7 +45,7 @@ function EditForm({ row, isNew }: { readonly row: ModelPriceRow; readonly isNew:
   const submit = async ({ model, last_day, reason, ...prices }: Values) => {
     const price = known.readOrTell(prices);
     const mark = isNew ? "" : row.mark;
-    return save.mutateAsync({ body: { model, mark, reason, last_day, ...price } });
+    return save.mutateAsync({ body: { model, mark, reason, last_day, unit: known.scale.unit, ...price } });
   };
   return (
     <ResourceForm<Values>

@@ -91,12 +91,17 @@ function columnsIn(currency: Currency): readonly Column<ModelPriceRow>[] {
       isFixed: true,
       isInHead: true,
       isSortable: true,
-      render: ({ model, maker }) => (
+      render: ({ model, maker, unlisted }) => (
         <span className="tg-price-model">
           <span className="tg-code tg-clip" title={model}>
             {model}
           </span>
-          <small className="tg-muted">{maker}</small>
+          <small className="tg-muted">
+            {maker}
+            {unlisted.length === 0 ? null : (
+              <span title={`不再列出：${unlisted.join("、")}`}> · 价目表不再列出</span>
+            )}
+          </small>
         </span>
       ),
     },

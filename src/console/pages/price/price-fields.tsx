@@ -1,15 +1,15 @@
 // The fields of a price: how it is shown, what each kind of token costs, and the tiers.
 import { DeleteOutlined, PlusOutlined } from "@ant-design/icons";
-import { Button, Collapse, Form, Input, Segmented } from "antd";
+import { Button, Collapse, Form, Input, Segmented, Select } from "antd";
 import { useRef, useState } from "react";
 import { moneyText, UNIT_WORDS } from "#console/base/money-price.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { Section } from "#console/ui/section.tsx";
-import type { PriceUnit } from "#contract/catalogue.ts";
 import type { ModelPriceRow, PriceRatios, TierPrice } from "#contract/model-price.ts";
 import type { Currency } from "#contract/price-money.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
 import {
   type EditedPrice,
   editedOf,
@@ -25,6 +25,7 @@ import {
   tierRatios,
   tierTexts,
 } from "./edit-values.ts";
+import { UNIT_LEADS, UNIT_NAMES, unitsFor } from "./price-unit-words.ts";
 
 export interface PriceValues {
   mode: PriceMode;
@@ -61,7 +62,7 @@ function valuesOf({ ratios, tiers }: EditedPrice, mode: PriceMode, scale: PriceS
 /** The ratios behind what the form shows, which money of six decimals may not tell. Throws: Error with a sentence. */
 export function useKnownPrice(row: ModelPriceRow, currency: Currency) {
   const { quotaPerUnit } = useQuotaDisplay();
-  const unit: PriceUnit = row.money?.unit ?? "token";
+  const [unit, setUnit] = useState<PriceUnit>(row.unit);
   const scale = { unit, quotaPerUnit };
   const known = useRef(editedOf(row));
   const [initial] = useState(() => valuesOf(known.current, currency, scale));
@@ -96,6 +97,12 @@ export function useKnownPrice(row: ModelPriceRow, currency: Currency) {
     turn(values: PriceValues, mode: PriceMode): PriceValues {
       known.current = read(values);
       return valuesOf(known.current, mode, scale);
+    },
+    /** Another unit has another price: what was known says nothing of it. */
+    count(next: PriceUnit, mode: PriceMode): PriceValues {
+      known.current = next === row.unit ? editedOf(row) : { ratios: NO_PRICE, tiers: [] };
+      setUnit(next);
+      return valuesOf(known.current, mode, { ...scale, unit: next });
     },
     /** Shows one more tier. */
     tierOf(tier: TierPrice, mode: PriceMode): TierTexts {
@@ -152,9 +159,11 @@ function Prices({
   fields,
   mode,
   row,
+  unit,
 }: {
   readonly fields: readonly PriceField[];
   readonly mode: PriceMode;
+  readonly unit: PriceUnit;
   readonly row: ModelPriceRow;
 }) {
   const prices: PriceTexts = Form.useWatch("prices") ?? NO_PRICE;
@@ -167,9 +176,7 @@ function Prices({
           field={field}
           mode={mode}
           placeholder={ruleText(field, prices, mode, row.rules)}
-          {...(field === "model_ratio" && row.money !== null && row.money.unit !== "token"
-            ? { label: UNIT_WORDS[row.money.unit] }
-            : {})}
+          {...(field === "model_ratio" && unit !== "token" ? { label: UNIT_WORDS[unit] } : {})}
         />
       ))}
     </div>
@@ -274,7 +281,8 @@ export function PriceFields(props: PriceFieldsProps) {
       toast.error(error instanceof Error ? error.message : String(error));
     }
   };
-  const isText = known.scale.unit === "token";
+  const { unit } = known.scale;
+  const isText = unit === "token";
   const hasMedia = MEDIA.some((field) => row.ratios[field] !== "");
   return (
     <>
@@ -282,10 +290,18 @@ export function PriceFields(props: PriceFieldsProps) {
         title="价格"
         lead={isText ? "按每百万 token 填写；留空的项按规则计费，灰色的数字是结果。" : "按计费单位填写。"}
       >
+        <Form.Item label="计费方式" extra={UNIT_LEADS[unit]}>
+          <Select<PriceUnit>
+            aria-label="计费方式"
+            value={unit}
+            options={unitsFor(row).map((value) => ({ value, label: UNIT_NAMES[value] }))}
+            onChange={(next) => form.setFieldsValue(known.count(next, mode))}
+          />
+        </Form.Item>
         <Form.Item name="mode" label="填写方式">
           <Segmented<PriceMode> options={MODES} onChange={turn} />
         </Form.Item>
-        <Prices fields={isText ? PLAIN : ["model_ratio"]} mode={mode} row={row} />
+        <Prices fields={isText ? PLAIN : ["model_ratio"]} mode={mode} row={row} unit={unit} />
         {isText ? (
           <Collapse
             ghost
@@ -295,7 +311,7 @@ export function PriceFields(props: PriceFieldsProps) {
                 key: "media",
                 label: "音频与图片的价格",
                 forceRender: true,
-                children: <Prices fields={MEDIA} mode={mode} row={row} />,
+                children: <Prices fields={MEDIA} mode={mode} row={row} unit="token" />,
               },
             ]}
           />

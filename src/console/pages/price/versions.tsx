@@ -5,11 +5,10 @@ import { formatCount } from "#console/base/format.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
-import { Section } from "#console/ui/section.tsx";
-import { FormState } from "#console/ui/table-states.tsx";
 import { TimeText } from "#console/ui/value-text.tsx";
 import { optionApi } from "#contract/option.ts";
 import { type PriceVersion, priceListApi } from "#contract/price-list.ts";
+import { PriceRows } from "./rows.tsx";
 
 const versionsQuery = query(priceListApi.versions, { query: { before: 0 } });
 
@@ -46,16 +45,13 @@ function Version({ row }: { readonly row: PriceVersion }) {
 }
 
 export function Versions() {
-  const { data, error, refetch } = useQuery(versionsQuery);
   return (
-    <Section title="已发布的版本" lead="进行中的调用按开始时的价格结算；撤销只影响之后的调用。">
-      {data === undefined ? <FormState error={error} onRetry={() => void refetch()} /> : null}
-      {data?.length === 0 ? <p>还没有从价目表发布过价格。</p> : null}
-      <ul className="tg-price-rows">
-        {data?.map((row) => (
-          <Version key={row.id} row={row} />
-        ))}
-      </ul>
-    </Section>
+    <PriceRows
+      title="已发布的版本"
+      lead="进行中的调用按开始时的价格结算；撤销只影响之后的调用。"
+      none="还没有从价目表发布过价格。"
+      asked={useQuery(versionsQuery)}
+      show={(row) => <Version key={row.id} row={row} />}
+    />
   );
 }

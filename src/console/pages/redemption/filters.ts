@@ -25,6 +25,7 @@ export const CODE_FILE: readonly CsvColumn<Redemption>[] = [
   ["名称", (code) => code.name],
   ["状态", (code) => CODE_STATES[code.status] ?? "未知"],
   ["额度（点）", (code) => code.quota],
+  ["售价（元）", (code) => (code.price_minor < 0 ? "" : (code.price_minor / 100).toFixed(2))],
   ["创建用户 ID", (code) => code.user_id],
   ["创建时间", (code) => moment(code.created_time)],
   ["兑换用户 ID", (code) => (code.used_user_id === 0 ? "" : code.used_user_id)],

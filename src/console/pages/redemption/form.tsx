@@ -47,6 +47,13 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
       >
         <QuotaField amounts="set" />
       </Form.Item>
+      <Form.Item
+        name="price"
+        label="售价（元）"
+        extra="每个兑换码卖多少元，只用于计算毛利；赠送的填 0，留空按“每美元额度实收”。"
+      >
+        <NumberInput min={0} max={1_000_000} precision={2} className="tg-count-field" />
+      </Form.Item>
       {isNew ? (
         <Form.Item
           name="count"
@@ -70,7 +77,7 @@ function EditRedemptionForm({ redemption }: { readonly redemption: Redemption })
   return (
     <ResourceForm<RedemptionValues>
       initial={valuesOf(redemption)}
-      kept={["name", "quota"]}
+      kept={["name", "quota", "price"]}
       onSubmit={(values) => update.mutateAsync({ body: updateOf(redemption.id, values) })}
       onDone={toList}
       onCancel={toList}
@@ -98,7 +105,7 @@ function NewRedemptionForm() {
     <>
       <ResourceForm<RedemptionValues>
         initial={valuesOf(undefined)}
-        kept={["name", "quota", "count"]}
+        kept={["name", "quota", "price", "count"]}
         onSubmit={(values) => {
           const body = draftOf(values);
           return create.mutateAsync({ body, idempotencyKey: keyOf(body) });

@@ -7,8 +7,8 @@ import { useCall } from "#console/base/call.ts";
 import { faultText } from "#console/base/faults.ts";
 import { useGithub } from "#console/base/github.ts";
 import { useStatus } from "#console/base/status.ts";
-import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { closing } from "#console/ui/closing.ts";
 import { EmailCodeFields } from "#console/ui/email-code-fields.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
@@ -33,11 +33,7 @@ interface DialogProps {
 function WeChatBinding({ onClose }: DialogProps) {
   const bind = useCall(oauthApi.bindWeChat, {
     silent: true,
-    invalidates: [userApi.self],
-    onSuccess: () => {
-      toast.success("微信账户绑定成功！");
-      onClose();
-    },
+    ...closing([userApi.self], "微信账户绑定成功！", onClose),
   });
   return (
     <WeChatDialog
@@ -55,11 +51,7 @@ function EmailBindingDialog({ onClose }: DialogProps) {
   const check = useHumanCheck();
   const bind = useCall(oauthApi.bindEmail, {
     silent: true,
-    invalidates: [userApi.self],
-    onSuccess: () => {
-      toast.success("邮箱账户绑定成功！");
-      onClose();
-    },
+    ...closing([userApi.self], "邮箱账户绑定成功！", onClose),
   });
   return (
     <PlainDialog title="绑定邮箱地址" onClose={onClose}>

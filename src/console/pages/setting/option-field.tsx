@@ -97,6 +97,10 @@ const CURRENCIES = [
   { value: "CNY", label: "人民币（¥）" },
 ];
 const STRATEGIES = CHANNEL_STRATEGIES.map((value) => ({ value, label: CHANNEL_STRATEGY_LABELS[value] }));
+const COMMISSIONS = [
+  { value: "quota", label: "按额度" },
+  { value: "money", label: "按实付" },
+];
 const SECRET_HINT = "敏感信息不会发送到前端显示";
 
 function optionRule(key: OptionKey): FormRule {
@@ -181,6 +185,8 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
       return <Select disabled={isLocked} options={CURRENCIES} className="tg-option-number" />;
     case "strategy":
       return <Select disabled={isLocked} options={STRATEGIES} className="tg-option-number" />;
+    case "commissionBase":
+      return <Select disabled={isLocked} options={COMMISSIONS} className="tg-option-number" />;
     case "theme":
       return <Select disabled={isLocked} options={THEMES} className="tg-option-number" />;
     default:

@@ -9,7 +9,7 @@ import { toast } from "#console/base/toast.ts";
 import { useDraft } from "#console/ui/draft.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
 import { channelApi } from "#contract/channel.ts";
-import { type OptionKey, optionApi } from "#contract/option.ts";
+import { type OptionKey, optionApi, optionTable } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
 import {
   changesOf,
@@ -30,7 +30,7 @@ import {
   type RatioKey,
   readRatios,
 } from "./ratio-rows.ts";
-import type { Section } from "./sections.ts";
+import type { Section } from "./section.ts";
 
 export interface OptionSectionProps {
   readonly section: Section;
@@ -143,7 +143,8 @@ function useSave({ join, take }: Pick<ReturnType<typeof useStored>, "join" | "ta
 
 function basesOf(stored: ReadonlyMap<string, string>): Bases {
   const read = (key: RatioKey) => readRatios(key, stored.get(key) ?? "{}") ?? {};
-  return { models: read("ModelRatio"), audio: read("AudioRatio"), image: read("ImageRatio") };
+  const units = optionTable.ModelUnits.schema.safeDecode(stored.get("ModelUnits") ?? "{}").data ?? {};
+  return { models: read("ModelRatio"), audio: read("AudioRatio"), image: read("ImageRatio"), units };
 }
 
 /** One large field alone under a title of the same name; two of them need their own labels. */

@@ -15,6 +15,7 @@ export type FieldKind =
   | "whom"
   | "currency"
   | "strategy"
+  | "commissionBase"
   | "text";
 
 export type FieldValue = boolean | number | string | readonly string[] | null;
@@ -36,6 +37,9 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   UserUsableGroups: "json",
   PriceCurrency: "currency",
   ModelLastDays: "json",
+  PriceNames: "json",
+  PriceSources: "json",
+  ModelUnits: "json",
   TopUpPlans: "json",
   Notice: "html",
   HomePageContent: "html",
@@ -44,6 +48,7 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   Theme: "theme",
   MfaRequiredFor: "whom",
   ChannelStrategy: "strategy",
+  PayCommissionBase: "commissionBase",
   ChannelStrategyByGroup: "json",
   RouteRules: "json",
   QuotaForNewUser: "quota",

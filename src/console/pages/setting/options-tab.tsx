@@ -16,10 +16,11 @@ import { logApi } from "#contract/log.ts";
 import { type OptionTab, optionApi } from "#contract/option.ts";
 import { GroupRenaming } from "./group-renaming.tsx";
 import { KeyForgetting } from "./key-forgetting.tsx";
+import { isOfModels } from "./model-sections.ts";
 import { OptionSection } from "./option-section.tsx";
 import { textsOf } from "./option-values.ts";
 import { SectionJump } from "./section-jump.tsx";
-import { isOfModels, sections } from "./sections.ts";
+import { sections } from "./sections.ts";
 import { UpdateCheck } from "./update-check.tsx";
 
 const DEFAULT_DAYS = 30;

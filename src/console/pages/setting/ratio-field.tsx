@@ -69,7 +69,13 @@ function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
         aria-label={`${row.name} 的价格`}
         onChange={(dollars) =>
           isPrice(dollars)
-            ? tools.set(row.name, ratioOfDollars(row.name, dollars, tools.quotaPerUnit))
+            ? tools.set(
+                row.name,
+                ratioOfDollars(row.name, dollars, {
+                  quotaPerUnit: tools.quotaPerUnit,
+                  units: tools.bases.units,
+                }),
+              )
             : undefined
         }
       />

@@ -14,7 +14,7 @@ import {
   writeRatios,
 } from "./ratio-rows.ts";
 
-const NO_BASES = { models: {}, audio: {}, image: {} };
+const NO_BASES = { models: {}, audio: {}, image: {}, units: {} };
 
 describe("ratio tables", () => {
   it("mark what differs from the built-in prices", () => {
@@ -65,7 +65,17 @@ describe("ratio tables", () => {
     expect(output?.dollars).toBeCloseTo(0.6);
     expect(rowMoney("CompletionRatio", { name: "unknown", ratio: 4 }, bases, 500_000)).toBeUndefined();
     expect(rowMoney("GroupRatio", { name: "vip", ratio: 1 }, bases, 500_000)).toBeUndefined();
-    expect(ratioOfDollars("gpt-4o-mini", 0.15, 500_000)).toBe(0.075);
+    expect(ratioOfDollars("gpt-4o-mini", 0.15, { quotaPerUnit: 500_000, units: {} })).toBe(0.075);
+  });
+
+  it("tell money for what is counted, as it is built in or as the operator says", () => {
+    const units = { house: "call" } as const;
+    const told = (name: string, ratio: number) =>
+      rowMoney("ModelRatio", { name, ratio }, { ...NO_BASES, units }, 500_000);
+    expect(told("whisper-1", 15)).toEqual({ dollars: 0.006, per: "分钟" });
+    expect(told("sora-2@1080p", 50)).toEqual({ dollars: 0.1, per: "秒" });
+    expect(told("house", 50)).toEqual({ dollars: 0.1, per: "次" });
+    expect(ratioOfDollars("house", 0.1, { quotaPerUnit: 500_000, units })).toBe(50);
   });
 
   it("tell what sound and pictures cost as output: input price × input ratio × their own", () => {
@@ -73,6 +83,7 @@ describe("ratio tables", () => {
       models: { "gpt-audio": 1.25, "gpt-image": 2.5 },
       audio: { "gpt-audio": 12.8 },
       image: {},
+      units: {},
     };
     const sound = rowMoney("AudioCompletionRatio", { name: "gpt-audio", ratio: 2 }, bases, 500_000);
     expect(sound).toEqual({ dollars: 64, per: "百万 tokens" });

@@ -1,5 +1,8 @@
 // The price tables as rows: name, ratio, where it comes from, and what a million of them cost. Pure.
+
+import { unitOf } from "#contract/charged-unit.ts";
 import { type OptionKey, optionTable } from "#contract/option.ts";
+import { type PriceUnit, TOKENS_OF_UNIT } from "#contract/price-unit.ts";
 import { builtInRatios, chargeUnit, completionRatioRule } from "#contract/prices.ts";
 
 export type RatioKey = keyof typeof builtInRatios | "GroupRatio";
@@ -83,13 +86,23 @@ export function withRatio(key: RatioKey, ratios: Ratios, name: string, ratio: nu
   return value === undefined ? next : { ...next, [name]: value };
 }
 
-/** How many units of charge a price is told for, and their word. */
-const UNITS = {
-  token: { count: 1_000_000, word: "百万 tokens" },
-  spoken: { count: 1_000_000, word: "百万 tokens" },
-  character: { count: 1_000_000, word: "百万字符" },
-  image: { count: 1_000, word: "张" },
-} as const;
+/** What a price is told for. */
+const UNITS: Readonly<Record<PriceUnit, string>> = {
+  token: "百万 tokens",
+  character: "百万字符",
+  image: "张",
+  minute: "分钟",
+  second: "秒",
+  call: "次",
+};
+
+/** By model, what the operator says that its price counts. */
+export type Units = Readonly<Record<string, PriceUnit>>;
+
+interface MoneyScale {
+  readonly quotaPerUnit: number;
+  readonly units: Units;
+}
 
 export interface Money {
   readonly dollars: number;
@@ -97,9 +110,9 @@ export interface Money {
 }
 
 /** Quota of `count` units becomes dollars through QuotaPerUnit (requirements W10.1). */
-function moneyOf(model: string, ratio: number, quotaPerUnit: number): Money {
-  const { count, word } = UNITS[chargeUnit[model] ?? "token"];
-  return { dollars: (ratio * count) / quotaPerUnit, per: word };
+function moneyOf(model: string, ratio: number, { quotaPerUnit, units }: MoneyScale): Money {
+  const unit = unitOf(model, units);
+  return { dollars: (ratio * TOKENS_OF_UNIT[unit]) / quotaPerUnit, per: UNITS[unit] };
 }
 
 /** The stored tables that others multiply. */
@@ -107,6 +120,7 @@ export interface Bases {
   readonly models: Ratios;
   readonly audio: Ratios;
   readonly image: Ratios;
+  readonly units: Units;
 }
 
 /** What a table says of a model; of a tier (`gpt-5.4>272000`) it may say what it says of its model. */
@@ -128,15 +142,16 @@ export function rowMoney(
   quotaPerUnit: number,
 ): Money | undefined {
   if (key === "GroupRatio") return undefined;
-  if (key === "ModelRatio") return moneyOf(name, ratio, quotaPerUnit);
+  const scale = { quotaPerUnit, units: bases.units };
+  if (key === "ModelRatio") return moneyOf(name, ratio, scale);
   const input = ratioIn(bases.models, name);
   if (input === undefined) return undefined;
-  return moneyOf(name, input * inputRatio(key, name, bases) * ratio, quotaPerUnit);
+  return moneyOf(name, input * inputRatio(key, name, bases) * ratio, scale);
 }
 
 /** The model ratio that makes this price; six decimals, as the tables keep them. */
-export function ratioOfDollars(model: string, dollars: number, quotaPerUnit: number): number {
-  const { count } = UNITS[chargeUnit[model] ?? "token"];
+export function ratioOfDollars(model: string, dollars: number, { quotaPerUnit, units }: MoneyScale): number {
+  const count = TOKENS_OF_UNIT[unitOf(model, units)];
   return Math.round(((dollars * quotaPerUnit) / count) * 1_000_000) / 1_000_000;
 }
 

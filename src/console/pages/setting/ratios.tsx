@@ -5,10 +5,11 @@ import { query } from "#console/base/call.ts";
 import { Page } from "#console/ui/page.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { optionApi } from "#contract/option.ts";
+import { isOfModels } from "./model-sections.ts";
 import { OptionSection } from "./option-section.tsx";
 import { textsOf } from "./option-values.ts";
 import { SectionJump } from "./section-jump.tsx";
-import { isOfModels, sections } from "./sections.ts";
+import { sections } from "./sections.ts";
 import "./setting.css";
 
 const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };

@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { useLocation } from "react-router";
 import { CALM, matches } from "#console/base/media.ts";
-import type { Section } from "./sections.ts";
+import type { Section } from "./section.ts";
 
 /** Shows a section, and brings the keyboard there. */
 function jump(id: string): void {

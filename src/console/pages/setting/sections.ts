@@ -1,24 +1,8 @@
 // How the options are laid out: which section of which tab, and one sentence each. Every option of the table stands here once.
-import type { OptionKey, OptionTab } from "#contract/option.ts";
-
-export interface SectionField {
-  readonly key: OptionKey;
-  readonly help: string;
-}
-
-export interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly text: string;
-  readonly submit: string;
-  readonly fields: readonly SectionField[];
-}
-
-/** The fields of a section in their order: option → one sentence about what it does. */
-function fields(helps: Partial<Record<OptionKey, string>>): readonly SectionField[] {
-  // Object.entries of a literal gives exactly its keys.
-  return (Object.entries(helps) as [OptionKey, string][]).map(([key, help]) => ({ key, help }));
-}
+import type { OptionTab } from "#contract/option.ts";
+import { modelSections } from "./model-sections.ts";
+import { fields, type Section } from "./section.ts";
+import { partnerSection } from "./section-partner.ts";
 
 const system: readonly Section[] = [
   {
@@ -154,18 +138,18 @@ const operation: readonly Section[] = [
     fields: fields({
       TopUpLink: "充值页上“获取兑换码”打开的链接，例如发卡网站。",
       TopUpPlans: "充值页出售的套餐：dollars 是到账的美元额度，yuan 是售价（元）。已创建的订单不受改动影响。",
-      PayCommissionPercent:
-        "邀请的用户在线充值时，邀请人得到的返现：每美元额度按 0.5 元计，乘以此比例。已创建的订单不受改动影响。",
-      PlanCommissionPercent: "邀请的用户购买套餐时，邀请人得到套餐价格的这一比例；退款时按比例收回。",
-      CommissionHoldDays:
-        "在线付款带来的返现满这些天后才可提现，其间退款从中收回；0 为不冻结。兑换码的返现不冻结。",
+      RefuseInDebtEnabled:
+        "退款或拒付时余额不够收回的部分是欠额。开启后，欠额还清前只能调用免费模型；充值与兑换会先还欠额。",
+      ManualOrderLimitYuan:
+        "人工补单的实收金额超过它时，须由另一位超级管理员批准后才入账；其他货币按支付渠道的汇率折算。0 为不需要。调高或改为 0 在 24 小时后生效。管理员手工为一个账户增加的额度，或一名管理员制作的兑换码，24 小时内按面值合计超过它时，在操作审计中标明并通知超级管理员。",
       PlanGraceDays: "套餐到期而没有续订时，出借的分组再保留这些天，调用由余额支付；0 到 3，0 为到期即止。",
       ChatLink: "聊天页内嵌的网页；不会把令牌交给它。",
       PricingLink: "价格页内嵌的网页。",
       DocsLink: "文档页内嵌的网页。",
       CheapLink: "特惠套餐页内嵌的网页。",
       QuotaPerUnit: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。",
-      SoldDollarYuan: "用户买到 1 美元额度平均实付多少元，只用于计算毛利；7 表示按面值。",
+      SoldDollarYuan:
+        "没有填写售价的兑换码，以及来历不明的额度（如导入的余额），每美元实收多少元；只用于计算毛利，7 表示按面值。赠送的额度不计收入。",
       RefuseBelowCostEnabled:
         "某渠道的成本高于售价时不用该渠道；所有渠道都如此则返回 400。成本未知的不受影响。",
       RetryTimes: "上游失败后最多换几次渠道重试，0 表示不重试。",
@@ -217,6 +201,9 @@ const operation: readonly Section[] = [
         "停用后过这么久发一个很小的请求，每失败一次间隔变为 6 倍；余额不足的每天零点（UTC）后也试一次。0 表示不重试。",
       ChannelProbeMaxHours: "间隔不会超过这么久；0 表示间隔不变。",
       ChannelProbesPerRound: "限制重试的花费；0 表示不重试。手动禁用的渠道从不重试。",
+      ChannelKeyProbeMinutes:
+        "多密钥渠道的密钥停用后过这么久重试，每失败一次间隔变为 6 倍；余额不足的每天零点（UTC）后也试一次。每个渠道 10 秒内最多重试一个。0 表示不重试。",
+      ChannelKeyProbeMaxHours: "间隔不会超过这么久；0 表示间隔不变。新的设置从下一次重试起生效。",
       UpstreamModelsHours: "上游新增或下架的模型会显示在渠道列表上，由管理员决定是否采用；0 表示不比较。",
       ChannelKeyExportEnabled:
         "多密钥渠道的密钥列表上出现“导出”，导出时须再次验证身份，并写入审计日志。平时应关闭。",
@@ -232,7 +219,8 @@ const operation: readonly Section[] = [
       UserRequestsPerMinute: "同一用户所有令牌合计。",
       TokenConcurrency: "同一令牌最多同时有多少次调用在进行，流式输出占用到结束为止。",
       UserConcurrency: "同一用户所有令牌合计。",
-      BudgetTimeZone: "IANA 时区名，例如 Asia/Shanghai。限额的日、周、月从该时区的零点开始。",
+      BudgetTimeZone:
+        "IANA 时区名，例如 Asia/Shanghai。限额的日、周、月从该时区的零点开始。改为其他时区时，这些限额从零重新计数。",
     }),
   },
   {
@@ -245,6 +233,7 @@ const operation: readonly Section[] = [
         "开启后新令牌与轮换得到的密钥只显示一次，服务器只保存哈希；已有的令牌不受影响，关闭后也不会恢复。",
     }),
   },
+  partnerSection,
   {
     id: "quota",
     title: "额度设置",
@@ -271,47 +260,7 @@ const operation: readonly Section[] = [
         '模型 → 最后可用的日期，例如 {"gpt-4": "2026-12-31"}。模型广场会提前标出，过后不再列出；不影响调用。',
     }),
   },
-  {
-    id: "model-ratio",
-    title: "模型倍率",
-    text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。名称后带“>数字”的是输入超过这么多 token 时整个请求的价格。",
-    submit: "保存模型倍率",
-    fields: fields({
-      ModelRatio: "模型 → 输入价格的倍率。",
-      FallbackModelRatio: "表里没有的模型按此倍率计费；留空则拒绝调用，不会误收费用。",
-      BatchRatio: "批处理（/v1/batches）的每一行按普通价格乘以此倍率计费，默认 0.5；0 表示免费。",
-      FreeAtZeroEnabled: "免费指倍率为 0：不扣费，照常计入日志与频率限制；关闭时余额须大于零。",
-    }),
-  },
-  {
-    id: "completion-ratio",
-    title: "补全倍率",
-    text: "输出比输入贵多少倍。没有列出的模型按所属系列的规则计算。",
-    submit: "保存补全倍率",
-    fields: fields({ CompletionRatio: "模型 → 输出价格相对输入价格的倍数。" }),
-  },
-  {
-    id: "cache-ratio",
-    title: "缓存倍率",
-    text: "命中上游缓存的输入按多少折计费，写入缓存的输入加价多少。没有列出的模型按普通输入计费。",
-    submit: "保存缓存倍率",
-    fields: fields({
-      CacheRatio: "模型 → 缓存命中的输入价格相对普通输入的倍数。",
-      CacheWriteRatio: "模型 → 写入缓存（5 分钟）的输入价格相对普通输入的倍数；写入 1 小时的按其 1.6 倍计。",
-    }),
-  },
-  {
-    id: "media-ratio",
-    title: "音频与图片倍率",
-    text: "音频、图片的 token 与文字价格不同的模型。没有列出的模型按文字计费。",
-    submit: "保存音频与图片倍率",
-    fields: fields({
-      AudioRatio: "模型 → 音频输入价格相对文字输入的倍数。",
-      AudioCompletionRatio: "模型 → 音频输出价格相对音频输入的倍数。",
-      ImageRatio: "模型 → 图片输入价格相对文字输入的倍数。",
-      ImageCompletionRatio: "模型 → 图片输出价格相对图片输入的倍数。",
-    }),
-  },
+  ...modelSections,
   {
     id: "group-ratio",
     title: "分组倍率",
@@ -381,10 +330,3 @@ const other: readonly Section[] = [
 ];
 
 export const sections: Readonly<Record<OptionTab, readonly Section[]>> = { system, operation, other };
-
-const OF_MODELS = ["model-ratio", "completion-ratio", "cache-ratio", "media-ratio"];
-
-/** Whether a section holds prices of models, which have a page of their own. */
-export function isOfModels({ id }: Section): boolean {
-  return OF_MODELS.includes(id);
-}

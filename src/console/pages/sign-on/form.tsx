@@ -5,6 +5,7 @@ import { formQuery, useCall } from "#console/base/call.ts";
 import { useServerAddress } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { closing } from "#console/ui/closing.ts";
 import { CopyField } from "#console/ui/copy-button.tsx";
 import { filled } from "#console/ui/fields.ts";
 import { FormPage, oneOf } from "#console/ui/form-page.tsx";
@@ -238,13 +239,10 @@ function Test({ row }: { readonly row: LoginProvider }) {
 function Removal({ row, onDone }: { readonly row: LoginProvider; readonly onDone: () => void }) {
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
-  const remove = useCall(loginProviderApi.remove, {
-    invalidates: [loginProviderApi.list],
-    onSuccess: () => {
-      toast.success("登录服务已删除！");
-      onDone();
-    },
-  });
+  const remove = useCall(
+    loginProviderApi.remove,
+    closing([loginProviderApi.list], "登录服务已删除！", onDone),
+  );
   return (
     <Section title="删除" lead="绑定的账号保留 30 天：用同样的标识和地址重新添加，绑定就会恢复。">
       <div>

@@ -3,6 +3,7 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { pathIn, useTeam } from "#console/ui/team-context.ts";
 import { type Statement, type StatementFile, type StatementList, statementApi } from "#contract/statement.ts";
 
 export interface Whose {
@@ -13,18 +14,18 @@ export interface Whose {
 
 /** What the address of the page says. */
 export function useWhose(): Whose {
+  const team = useTeam();
   const [params] = useSearchParams();
-  for (const kind of ["user", "team"] as const) {
-    const id = Number(params.get(kind) ?? 0);
-    if (Number.isSafeInteger(id) && id > 0) return { kind, id };
-  }
-  return { kind: "own", id: 0 };
+  if (team !== 0) return { kind: "team", id: team };
+  const user = Number(params.get("user") ?? 0);
+  return Number.isSafeInteger(user) && user > 0 ? { kind: "user", id: user } : { kind: "own", id: 0 };
 }
 
 /** The page of an account, or of one of its months. */
 export function statementPath({ kind, id }: Whose, month = ""): string {
   const path = month === "" ? "/statement" : `/statement/${month}`;
-  return kind === "own" ? path : `${path}?${kind}=${id}`;
+  if (kind === "team") return pathIn(id, path);
+  return kind === "own" ? path : `${path}?user=${id}`;
 }
 
 /** The months of an account. */

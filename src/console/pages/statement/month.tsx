@@ -4,27 +4,35 @@ import { DownloadOutlined, PrinterOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import { useParams } from "react-router";
 import { downloadText } from "#console/base/download.ts";
-import { formatCharge, formatCount, formatTime } from "#console/base/format.ts";
+import { formatCount } from "#console/base/format.ts";
 import { wide } from "#console/base/language.ts";
-import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
-import { Facts } from "#console/ui/facts.tsx";
+import { type Fact, Facts } from "#console/ui/facts.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
+import { profileFacts } from "#contract/invoice-words.ts";
 import { moneyText } from "#contract/money.ts";
-import type { Statement, StatementUsage } from "#contract/statement.ts";
-import { kindText, monthText, tokenText } from "#contract/statement-words.ts";
+import { beijingTime } from "#contract/month.ts";
+import type { Statement } from "#contract/statement.ts";
+import { displayOf, missingInSums, moneyOf, type StatementMoney } from "#contract/statement-money.ts";
+import { kindText, monthText } from "#contract/statement-words.ts";
 import { useMonth, usePdf, useWhose, type Whose } from "./account.ts";
+import { Usage, UsageByTag } from "./usage.tsx";
 import { statementCsv } from "./words.ts";
 
-function useAmount(): (quota: number) => string {
-  const display = useQuotaDisplay();
-  return (quota) => formatCharge(quota, display);
+/** An amount in words: in money where the operator shows it, else in units. */
+function amountText(quota: number, money: StatementMoney | undefined): string {
+  return money === undefined ? `${formatCount(quota)} 点` : money.textOf(quota);
 }
 
-function Account({ statement }: { readonly statement: Statement }) {
+interface PartProps {
+  readonly statement: Statement;
+  readonly money: StatementMoney | undefined;
+}
+
+function Account({ statement, money }: PartProps) {
   const { number, account_name, account_id, is_team, from_row, to_row, trail_hash, created_at } = statement;
   const isClosed = number !== "";
   return (
@@ -35,7 +43,7 @@ function Account({ statement }: { readonly statement: Statement }) {
           isClosed && ["账单号", <code key="number">{number}</code>],
           [is_team ? "团队" : "户名", `${account_name}（#${account_id}）`],
           ["账期", `${monthText(statement.month)}（北京时间）`],
-          [isClosed ? "结账时间" : "截至", formatTime(created_at)],
+          [isClosed ? "结账时间" : "截至", `${beijingTime(created_at)}（北京时间）`],
           ["账本记录", from_row === to_row ? "无" : `#${from_row} 之后，至 #${to_row}`],
           isClosed && [
             "审计链",
@@ -43,6 +51,7 @@ function Account({ statement }: { readonly statement: Statement }) {
               {trail_hash === "" ? "无" : trail_hash.slice(0, 16)}
             </code>,
           ],
+          statement.debt > 0 && ["欠额", `${amountText(statement.debt, money)}，由以后的入账先抵扣`],
         ]}
       />
     </Section>
@@ -51,38 +60,53 @@ function Account({ statement }: { readonly statement: Statement }) {
 
 interface Line {
   readonly name: string;
+  readonly isSum: boolean;
   readonly entries: number | undefined;
-  readonly quota: number;
+  readonly money: string;
+  /** undefined = it has money only. */
+  readonly quota: number | undefined;
 }
 
-function Sums({ statement }: { readonly statement: Statement }) {
-  const amount = useAmount();
-  const lines: Line[] = [
-    { name: "期初", entries: undefined, quota: statement.opening },
-    ...statement.sums.map(({ kind, entries, quota }) => ({ name: kindText(kind), entries, quota })),
-    { name: "期末", entries: undefined, quota: statement.closing },
+function sumLines({ statement, money }: PartProps): readonly Line[] {
+  const { opening, closing, sums } = statement;
+  const amounts = (quota: number) => ({ money: amountText(quota, money), quota });
+  const missing = money === undefined ? 0n : missingInSums(money, statement);
+  return [
+    { name: "期初", isSum: true, entries: undefined, ...amounts(opening) },
+    ...sums.map(({ kind, entries, quota }) => ({
+      ...{ name: kindText(kind), isSum: false, entries },
+      ...amounts(quota),
+    })),
+    ...(money === undefined || missing === 0n
+      ? []
+      : [
+          {
+            ...{ name: "四舍五入差", isSum: false, entries: undefined },
+            ...{ money: money.text(missing), quota: undefined },
+          },
+        ]),
+    { name: "期末", isSum: true, entries: undefined, ...amounts(closing) },
   ];
+}
+
+function Sums({ statement, money }: PartProps) {
+  const count = (value: number | undefined) => (value === undefined ? "" : formatCount(value));
   return (
     <Section title="额度">
       <Sheet<Line>
         label="额度"
         width={300}
         rowKey="name"
-        rows={lines}
+        rows={sumLines({ statement, money })}
         columns={[
           {
             title: "项目",
             dataIndex: "name",
-            render: (name: string, { entries }) => (entries === undefined ? <strong>{name}</strong> : name),
+            render: (name: string, { isSum }) => (isSum ? <strong>{name}</strong> : name),
           },
-          {
-            title: "笔数",
-            dataIndex: "entries",
-            align: "right",
-            render: (entries: number | undefined) => (entries === undefined ? "" : formatCount(entries)),
-          },
-          { title: "金额", dataIndex: "quota", align: "right", render: amount },
-          { title: "点数", key: "points", align: "right", render: (_, { quota }) => formatCount(quota) },
+          { title: "笔数", dataIndex: "entries", align: "right", render: count },
+          ...(money === undefined ? [] : [{ title: "金额", dataIndex: "money", align: "right" as const }]),
+          { title: "点数", dataIndex: "quota", align: "right", render: count },
         ]}
       />
     </Section>
@@ -118,39 +142,6 @@ function Money({ rows }: { readonly rows: Statement["payments"] }) {
   );
 }
 
-function Usage({ rows }: { readonly rows: readonly StatementUsage[] }) {
-  const amount = useAmount();
-  const hasPlans = rows.some(({ plan_quota }) => plan_quota > 0);
-  const hasShortfall = rows.some(({ shortfall }) => shortfall > 0);
-  const quota = (title: string, dataIndex: keyof StatementUsage) =>
-    ({ title, dataIndex, align: "right", render: amount }) as const;
-  return (
-    <Section title="用量" lead={hasPlans ? "套餐支付的部分不计入余额的消费。" : undefined}>
-      {rows.length === 0 ? (
-        <p className="tg-muted">本期没有调用。</p>
-      ) : (
-        <Sheet<StatementUsage>
-          label="用量"
-          width={400}
-          rowKey={({ token_id, model_name }) => `${token_id} ${model_name}`}
-          rows={rows}
-          columns={[
-            { title: "令牌", key: "token", render: (_, row) => tokenText(row) },
-            { title: "模型", dataIndex: "model_name" },
-            ...(rows.some(({ tags }) => tags !== "")
-              ? [{ title: "标签", dataIndex: "tags", render: (tags: string) => tags.replaceAll(",", "、") }]
-              : []),
-            { title: "次数", dataIndex: "calls", align: "right", render: formatCount },
-            quota("消费", "quota"),
-            ...(hasPlans ? [quota("套餐", "plan_quota")] : []),
-            ...(hasShortfall ? [quota("少收", "shortfall")] : []),
-          ]}
-        />
-      )}
-    </Section>
-  );
-}
-
 function Tokens({ rows }: { readonly rows: Statement["tokens"] }) {
   if (rows.length === 0) return null;
   return (
@@ -163,8 +154,21 @@ function Tokens({ rows }: { readonly rows: Statement["tokens"] }) {
         columns={[
           { title: "模型", dataIndex: "model_name" },
           { title: "提示", dataIndex: "prompt_tokens", align: "right", render: formatCount },
+          { title: "其中缓存", dataIndex: "cached_tokens", align: "right", render: formatCount },
           { title: "补全", dataIndex: "completion_tokens", align: "right", render: formatCount },
         ]}
+      />
+    </Section>
+  );
+}
+
+function Buyer({ buyer }: Pick<Statement, "buyer">) {
+  if (buyer === null) return null;
+  return (
+    <Section title="发票抬头" lead="开具发票时使用的抬头，取自“发票”页，结账后不再变动。">
+      <Facts
+        labelWidth={wide(96, 120)}
+        facts={profileFacts(buyer).map(({ label, text }): Fact => [label, text])}
       />
     </Section>
   );
@@ -181,7 +185,9 @@ function Acts({ statement, whose }: { readonly statement: Statement; readonly wh
       </Button>
       <Button
         icon={<DownloadOutlined aria-hidden="true" />}
-        onClick={() => downloadText({ name, text: statementCsv(statement), type: "text/csv" })}
+        onClick={() =>
+          downloadText({ name, text: statementCsv(statement, displayOf(statement)), type: "text/csv" })
+        }
       >
         导出 CSV
       </Button>
@@ -205,15 +211,18 @@ export function StatementPage() {
         {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
       </Page>
     );
+  const money = moneyOf(data, displayOf(data));
   return (
     <Page title={title} width="form" extra={<Acts statement={data} whose={whose} />}>
       {data.number === "" ? (
         <Callout tone="info">本期还没有结账，以下是至今的合计。次月 1 日 01:00 结账，之后不再变动。</Callout>
       ) : null}
-      <Account statement={data} />
-      <Sums statement={data} />
+      <Account statement={data} money={money} />
+      <Buyer buyer={data.buyer} />
+      <Sums statement={data} money={money} />
       <Money rows={data.payments} />
-      <Usage rows={data.usage} />
+      <Usage rows={data.usage} money={money} />
+      <UsageByTag rows={data.usage} money={money} />
       <Tokens rows={data.tokens} />
     </Page>
   );

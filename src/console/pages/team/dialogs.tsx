@@ -7,6 +7,8 @@ import { newActKey } from "#console/base/once.ts";
 import { selfQuery } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AskDialog } from "#console/ui/ask-dialog.tsx";
+import { boosted } from "#console/ui/boost-dialog.tsx";
+import { closing } from "#console/ui/closing.ts";
 import { CopyField } from "#console/ui/copy-button.tsx";
 import { filled, required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
@@ -64,13 +66,7 @@ export function MoveDialog({ team, way, onClose }: DialogProps & { readonly way:
 
 /** Gives the team another name. */
 export function RenameDialog({ team, onClose }: DialogProps) {
-  const rename = useCall(teamApi.rename, {
-    invalidates: [teamApi.get, teamApi.list],
-    onSuccess: () => {
-      toast.success("团队名称已修改！");
-      onClose();
-    },
-  });
+  const rename = useCall(teamApi.rename, closing([teamApi.get, teamApi.list], "团队名称已修改！", onClose));
   return (
     <FormDialog<{ name: string }>
       title="修改团队名称"
@@ -148,21 +144,20 @@ interface MemberDialogProps extends DialogProps {
 
 /** What a member may spend of the wallet; limits of other kinds stay. */
 export function CapDialog({ team, member, onClose }: MemberDialogProps) {
-  const set = useCall(teamApi.setCaps, {
-    invalidates: [teamApi.members],
-    onSuccess: () => {
-      toast.success("上限已保存");
-      onClose();
-    },
-  });
+  const set = useCall(teamApi.setCaps, closing([teamApi.members], "上限已保存", onClose));
+  const boost = useCall(teamApi.boostCap, boosted([teamApi.members], onClose));
   return (
     <CapForm
-      title={`上限：${member.username}`}
+      of={member.username}
       lead="该成员的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒。"
       limits={member.limits}
       isBusy={set.isPending}
       onSave={(limits) =>
         set.mutate({ params: { id: team.id }, body: { user_id: member.user_id, limits: [...limits] } })
+      }
+      isRaising={boost.isPending}
+      onRaise={(body) =>
+        boost.mutate({ params: { id: team.id }, body: { ...body, user_id: member.user_id } })
       }
       onClose={onClose}
     />
@@ -170,13 +165,7 @@ export function CapDialog({ team, member, onClose }: MemberDialogProps) {
 }
 
 export function RoleDialog({ team, member, onClose }: MemberDialogProps) {
-  const set = useCall(teamApi.setRole, {
-    invalidates: [teamApi.members],
-    onSuccess: () => {
-      toast.success("角色已修改");
-      onClose();
-    },
-  });
+  const set = useCall(teamApi.setRole, closing([teamApi.members], "角色已修改", onClose));
   return (
     <FormDialog<{ role: Exclude<TeamRole, "owner"> }>
       title={`角色：${member.username}`}
@@ -204,13 +193,10 @@ export function RemoveDialog({
   onClose,
 }: MemberDialogProps & { readonly heirs: readonly TeamMember[] }) {
   const [heir, setHeir] = useState(0);
-  const remove = useCall(teamApi.removeMember, {
-    invalidates: [teamApi.members, teamApi.get],
-    onSuccess: () => {
-      toast.success("已移出团队");
-      onClose();
-    },
-  });
+  const remove = useCall(
+    teamApi.removeMember,
+    closing([teamApi.members, teamApi.get], "已移出团队", onClose),
+  );
   return (
     <AskDialog
       title={`移出团队：${member.username}`}

@@ -6,6 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
+import { closing } from "#console/ui/closing.ts";
 import { filled } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { Page } from "#console/ui/page.tsx";
@@ -99,13 +100,10 @@ function CreateDialog({ onClose }: NameDialogProps) {
 
 function AdjustDialog({ team, onClose }: NameDialogProps & { readonly team: Team }) {
   const [idempotencyKey] = useState(newActKey);
-  const adjust = useCall(teamAdminApi.adjust, {
-    invalidates: [teamAdminApi.all, teamApi.list],
-    onSuccess: () => {
-      toast.success("钱包已调整");
-      onClose();
-    },
-  });
+  const adjust = useCall(
+    teamAdminApi.adjust,
+    closing([teamAdminApi.all, teamApi.list], "钱包已调整", onClose),
+  );
   return (
     <FormDialog<{ amount: number; reason: string }>
       title={`调整钱包：${team.name}`}

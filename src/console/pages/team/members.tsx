@@ -9,13 +9,14 @@ import { toast } from "#console/base/toast.ts";
 import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
+import { mayIn } from "#console/ui/team-context.ts";
 import { type Team, type TeamMember, teamApi } from "#contract/team.ts";
 import { outranksInTeam } from "#contract/team-words.ts";
 import { spendColumns } from "./cells.tsx";
 import { CapDialog, RemoveDialog, RoleDialog } from "./dialogs.tsx";
-import { may, ROLE_LABELS } from "./words.ts";
+import { ROLE_LABELS } from "./words.ts";
 
-/** Caps of others are shown to who may set them. */
+/** Caps of others are shown to who may see what they cost. */
 type Row = TeamMember & { readonly id: number; readonly isCapShown: boolean };
 
 function Role({ row }: CellProps<Row>) {
@@ -42,7 +43,7 @@ export function Members({ team }: { readonly team: Team }) {
     onSuccess: () => toast.success("已提出转让，等待对方接受"),
   });
   const actions = (member: Row): RowAction[] => {
-    if (team.role === "" || !may(team, "people") || !outranksInTeam(team.role, member.role)) return [];
+    if (team.role === "" || !mayIn(team, "people") || !outranksInTeam(team.role, member.role)) return [];
     const ask = (what: Asked["what"]) => () => setAsked({ what, member });
     const handsOver: RowAction = {
       key: "offer",
@@ -54,7 +55,7 @@ export function Members({ team }: { readonly team: Team }) {
     return [
       { key: "cap", label: "上限", onClick: ask("cap") },
       { key: "role", label: "角色", onClick: ask("role") },
-      ...(may(team, "own") ? [handsOver] : []),
+      ...(mayIn(team, "own") ? [handsOver] : []),
       { key: "remove", label: "移出", isDanger: true, onClick: ask("remove") },
     ];
   };
@@ -74,13 +75,13 @@ export function Members({ team }: { readonly team: Team }) {
               (await members.queryFn(context)).map((row) => ({
                 ...row,
                 id: row.user_id,
-                isCapShown: may(team, "people") || row.user_id === user?.id,
+                isCapShown: mayIn(team, "calls") || row.user_id === user?.id,
               })),
           })
         }
         columns={columns}
-        {...(may(team, "people") && { actions })}
-        actionsWidth={may(team, "own") ? wide(240, 272) : wide(160, 168)}
+        {...(mayIn(team, "people") && { actions })}
+        actionsWidth={mayIn(team, "own") ? wide(240, 272) : wide(160, 168)}
         cardTitle={(row) => (row.user_id === user?.id ? `${row.username}（我）` : row.username)}
         cardState={(row) => <Role row={row} />}
         cardFacts={["spent", "requests", "limits", "joined_at"]}

@@ -12,19 +12,20 @@ import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { useTab } from "#console/ui/table-state.ts";
 import { ErrorState } from "#console/ui/table-states.tsx";
-import { TeamSwitch } from "#console/ui/team-switch.tsx";
+import { mayIn, pathIn } from "#console/ui/team-context.ts";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { type Team, teamApi } from "#contract/team.ts";
+import { TeamActs } from "./acts.tsx";
 import { InviteDialog, MoveDialog, RenameDialog } from "./dialogs.tsx";
 import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
 import { Projects } from "./projects.tsx";
-import { TeamCost, TeamLogs } from "./reports.tsx";
-import { may, ROLE_LABELS } from "./words.ts";
+import { TeamCapDialog, TeamCapFact } from "./team-cap.tsx";
+import { ROLE_LABELS } from "./words.ts";
 import "./team.css";
 
-type Dialog = "deposit" | "withdraw" | "invite" | "rename" | "close";
+type Dialog = "deposit" | "withdraw" | "invite" | "cap" | "rename" | "close";
 
 function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: Dialog) => void }) {
   return (
@@ -58,20 +59,23 @@ function Head({ team, onAsk }: { readonly team: Team; readonly onAsk: (dialog: D
           <dt>分组</dt>
           <dd>{team.group}</dd>
         </div>
+        <TeamCapFact team={team} />
       </dl>
       <div className="tg-team-buttons">
-        {may(team, "token") ? <LinkButton to={`/token?team=${team.id}`}>团队令牌</LinkButton> : null}
-        {may(team, "wallet") ? <LinkButton to={`/statement?team=${team.id}`}>账单</LinkButton> : null}
-        {may(team, "deposit") ? <LinkButton to={`/topup?team=${team.id}`}>充值</LinkButton> : null}
-        {may(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
-        {may(team, "withdraw") ? <Button onClick={() => onAsk("withdraw")}>转出</Button> : null}
-        {may(team, "people") ? (
+        {mayIn(team, "token") ? <LinkButton to={pathIn(team.id, "/token")}>团队令牌</LinkButton> : null}
+        {mayIn(team, "calls") ? <LinkButton to={pathIn(team.id, "/dashboard")}>总览</LinkButton> : null}
+        {team.role === "" ? null : <LinkButton to={pathIn(team.id, "/log")}>明细</LinkButton>}
+        {mayIn(team, "deposit") ? <LinkButton to={pathIn(team.id, "/topup")}>充值</LinkButton> : null}
+        {mayIn(team, "deposit") ? <Button onClick={() => onAsk("deposit")}>转入</Button> : null}
+        {mayIn(team, "withdraw") ? <Button onClick={() => onAsk("withdraw")}>转出</Button> : null}
+        {mayIn(team, "people") ? (
           <Button type="primary" onClick={() => onAsk("invite")}>
             邀请成员
           </Button>
         ) : null}
-        {may(team, "own") ? <Button onClick={() => onAsk("rename")}>改名</Button> : null}
-        {may(team, "own") ? (
+        {mayIn(team, "own") ? <Button onClick={() => onAsk("cap")}>上限</Button> : null}
+        {mayIn(team, "own") ? <Button onClick={() => onAsk("rename")}>改名</Button> : null}
+        {mayIn(team, "own") ? (
           <Button danger type="text" onClick={() => onAsk("close")}>
             解散团队
           </Button>
@@ -158,11 +162,10 @@ function tabsOf(team: Team) {
   return [
     { key: "member", label: "团队成员", children: <Members team={team} /> },
     { key: "project", label: "项目", children: <Projects team={team} /> },
-    ...(may(team, "calls") ? [{ key: "cost", label: "费用", children: <TeamCost team={team} /> }] : []),
-    { key: "log", label: "明细", children: <TeamLogs team={team} /> },
-    ...(may(team, "people")
+    ...(mayIn(team, "people")
       ? [{ key: "invitation", label: "邀请", children: <Invitations team={team} /> }]
       : []),
+    ...(mayIn(team, "acts") ? [{ key: "act", label: "操作记录", children: <TeamActs team={team} /> }] : []),
   ];
 }
 
@@ -187,6 +190,7 @@ function Shown({ team }: { readonly team: Team }) {
         <MoveDialog team={team} way={dialog} onClose={close} />
       ) : null}
       {dialog === "invite" ? <InviteDialog team={team} onClose={close} /> : null}
+      {dialog === "cap" ? <TeamCapDialog team={team} onClose={close} /> : null}
       {dialog === "rename" ? <RenameDialog team={team} onClose={close} /> : null}
       {dialog === "close" ? <CloseDialog team={team} onClose={close} /> : null}
     </>
@@ -195,16 +199,9 @@ function Shown({ team }: { readonly team: Team }) {
 
 export function TeamPage() {
   const id = Number(useParams()["id"]);
-  const navigate = useNavigate();
   const found = useQuery({ ...query(teamApi.get, { params: { id } }), meta: { silent: true } });
   return (
-    <Page
-      title={found.data?.name ?? "团队"}
-      lead="成员的团队令牌从钱包付费，个人余额不受影响。"
-      extra={
-        <TeamSwitch team={id} onChange={(team) => void navigate(team === 0 ? "/token" : `/team/${team}`)} />
-      }
-    >
+    <Page title={found.data?.name ?? "团队"} lead="成员的团队令牌从钱包付费，个人余额不受影响。">
       {found.isError ? <ErrorState error={found.error} onRetry={() => void found.refetch()} /> : null}
       {found.data === undefined ? null : <Shown key={id} team={found.data} />}
     </Page>

@@ -5,16 +5,18 @@ import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { toast } from "#console/base/toast.ts";
+import { boosted } from "#console/ui/boost-dialog.tsx";
+import { closing } from "#console/ui/closing.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
 import { ResourceTable, rowsOf } from "#console/ui/resource-table.tsx";
 import { deleteAction } from "#console/ui/row-actions.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
+import { mayIn } from "#console/ui/team-context.ts";
 import { type Team, teamApi } from "#contract/team.ts";
 import type { TeamProject } from "#contract/team-project.ts";
 import { CapForm } from "./cap-form.tsx";
 import { spendColumns } from "./cells.tsx";
-import { may } from "./words.ts";
 
 const columns: readonly Column<TeamProject>[] = [
   { key: "name", title: "项目", isFixed: true, isInHead: true, width: 180, shows: "text" },
@@ -33,13 +35,7 @@ interface DialogProps {
 }
 
 function NameDialog({ team, project, onClose }: DialogProps) {
-  const done = {
-    invalidates: LISTS,
-    onSuccess: () => {
-      toast.success("项目已保存！");
-      onClose();
-    },
-  };
+  const done = closing(LISTS, "项目已保存！", onClose);
   const make = useCall(teamApi.makeProject, done);
   const rename = useCall(teamApi.renameProject, done);
   const params = { id: team.id };
@@ -65,22 +61,19 @@ function NameDialog({ team, project, onClose }: DialogProps) {
 }
 
 function ProjectCap({ team, project, onClose }: Required<DialogProps>) {
-  const set = useCall(teamApi.setProjectLimits, {
-    invalidates: LISTS,
-    onSuccess: () => {
-      toast.success("上限已保存");
-      onClose();
-    },
-  });
+  const set = useCall(teamApi.setProjectLimits, closing(LISTS, "上限已保存", onClose));
+  const boost = useCall(teamApi.boostProject, boosted(LISTS, onClose));
   return (
     <CapForm
-      title={`上限：${project.name}`}
+      of={project.name}
       lead="该项目的令牌在一个周期内最多从钱包花费这么多，超出的调用会被拒绝；用到 80% 时发邮件提醒所有者。"
       limits={project.limits}
       isBusy={set.isPending}
       onSave={(limits) =>
         set.mutate({ params: { id: team.id }, body: { project_id: project.id, limits: [...limits] } })
       }
+      isRaising={boost.isPending}
+      onRaise={(body) => boost.mutate({ params: { id: team.id }, body: { ...body, project_id: project.id } })}
       onClose={onClose}
     />
   );
@@ -91,7 +84,7 @@ type Asked = { readonly what: "name" | "cap"; readonly project?: TeamProject };
 export function Projects({ team }: { readonly team: Team }) {
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
-  const mayChange = may(team, "projects");
+  const mayChange = mayIn(team, "projects");
   const remove = useCall(teamApi.closeProject, { invalidates: LISTS, onSuccess: () => toast.success() });
   const actions = (project: TeamProject): RowAction[] => [
     { key: "cap", label: "上限", onClick: () => setAsked({ what: "cap", project }) },

@@ -1,9 +1,10 @@
 // Teams in words. Pure.
+import { allowedNow, amountText } from "#console/ui/limit-words.ts";
 import type { Limit } from "#contract/limit.ts";
 import { LIMIT_WINDOW_LABELS } from "#contract/limit-words.ts";
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import type { QuotaDisplay } from "#contract/quota.ts";
 import type { Team } from "#contract/team.ts";
-import { mayInTeam, type TeamRight, type TeamRole } from "#contract/team-words.ts";
+import type { TeamRole } from "#contract/team-words.ts";
 
 export const ROLE_LABELS: Readonly<Record<TeamRole, string>> = {
   owner: "所有者",
@@ -28,12 +29,10 @@ export function givenBy(role: Team["role"]): readonly TeamRole[] {
   return role === "manager" ? ["finance", "member", "viewer"] : [];
 }
 
-export function may(team: Pick<Team, "role">, right: TeamRight): boolean {
-  return team.role !== "" && mayInTeam(team.role, right);
-}
-
-/** A cap with what is used of it, as 每日 $0.02 / $1.00. */
-export function capText({ time_window, kind, amount, used }: Limit, display: QuotaDisplay): string {
-  const text = (value: number) => (kind === "quota" ? formatQuota(value, display) : String(value));
-  return `${LIMIT_WINDOW_LABELS[time_window]} ${used === null ? "" : `${text(used)} / `}${text(amount)}`;
+/** A cap with what is used of it, as 每日 $0.02 / $1.00. Seconds. */
+export function capText(limit: Limit, display: QuotaDisplay, nowSec: number): string {
+  const { time_window, kind, used } = limit;
+  const text = (value: number) => amountText(kind, value, display);
+  const allowed = text(allowedNow(limit, nowSec));
+  return `${LIMIT_WINDOW_LABELS[time_window]} ${used === null ? "" : `${text(used)} / `}${allowed}`;
 }

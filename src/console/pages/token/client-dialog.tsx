@@ -168,7 +168,7 @@ export function ClientDialog({ token, onClose }: { readonly token: Keyed; readon
           </Button>
         )}
       </Space>
-      <div role="status">
+      <div role="status" className="tg-client-outcome">
         {trial.outcome === undefined ? null : (
           <Callout tone={trial.outcome.tone}>{trial.outcome.text}</Callout>
         )}

@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Button, Collapse, DatePicker, Form, type FormRule, Input, Select, Switch } from "antd";
 import dayjs, { type Dayjs } from "dayjs";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 import { formQuery, query, useCall } from "#console/base/call.ts";
 import { messages } from "#console/base/faults.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
@@ -16,6 +15,7 @@ import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type Batch, SecretsDialog } from "#console/ui/secrets-dialog.tsx";
+import { pathIn, useTeam } from "#console/ui/team-context.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenDraft, tokenApi } from "#contract/token.ts";
@@ -27,6 +27,7 @@ import {
   CountRule,
   draftOf,
   EXPIRY_PRESETS,
+  grantHint,
   isExpiry,
   NameRule,
   NEVER,
@@ -225,14 +226,13 @@ export interface TokenFormProps {
 export function TokenForm({ token: found, ownerId }: TokenFormProps) {
   // As the form was opened with, whatever is read later.
   const [token] = useState(found);
-  const [params] = useSearchParams();
-  const team = Number(params.get("team")) || 0;
-  const own = team === 0 ? "/token" : `/token?team=${team}`;
-  const toList = useToList(ownerId === undefined ? own : `/user/token/${ownerId}`);
+  const team = useTeam();
+  const toList = useToList(ownerId === undefined ? pathIn(team, "/token") : `/user/token/${ownerId}`);
   const isFocused = useFirstFocus(token === undefined);
   const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get, userTokenApi.list];
+  const hintOf = ownerId === undefined ? onceHint : grantHint;
   const show = (made: Token) =>
-    setBatch({ name: made.name, secrets: [`sk-${made.key}`], hint: onceHint(made), made });
+    setBatch({ name: made.name, secrets: [`sk-${made.key}`], hint: hintOf(made), made });
   const create = useCall(tokenApi.create, {
     invalidates,
     onSuccess: (made) => {

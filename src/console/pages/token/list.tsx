@@ -5,7 +5,7 @@ import { useCallback, useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
-import { ownLogPath } from "#console/base/log-path.ts";
+import { logPath, ownLogPath } from "#console/base/log-path.ts";
 import { changesRow, removesRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
 import { useServerAddress } from "#console/base/status.ts";
@@ -19,7 +19,7 @@ import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#con
 import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { useAddress } from "#console/ui/table-state.ts";
 import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
-import { TeamSwitch } from "#console/ui/team-switch.tsx";
+import { pathIn, useTeam } from "#console/ui/team-context.ts";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 import { LISTS, TokenBulk } from "./bulk.tsx";
 import { CopyKey, Expiry, Key, Name, RemainingQuota, State } from "./cells.tsx";
@@ -81,6 +81,9 @@ function useTokenActions() {
   const toForm = useToForm();
   const navigate = useNavigate();
   const user = useUser();
+  const team = useTeam();
+  const logOf = (token_name: string) =>
+    team === 0 ? ownLogPath(user, { token_name }) : pathIn(team, logPath({ token_name }));
   const update = useCall(tokenApi.update, changesRow(LISTS, ["status"]));
   const remove = useCall(tokenApi.remove, removesRow(LISTS));
   return ({ id, name, status }: Token): RowAction[] => {
@@ -88,9 +91,9 @@ function useTokenActions() {
     const body = { id, status: isEnabled ? TokenStatus.disabled : TokenStatus.enabled };
     return [
       toggleAction(isEnabled, () => update.mutate({ query: { status_only: "true" }, body })),
-      editAction(() => toForm(`/token/edit/${id}`)),
+      editAction(() => toForm(pathIn(team, `/token/edit/${id}`))),
       {
-        ...logAction(() => void navigate(ownLogPath(user, { token_name: name }))),
+        ...logAction(() => void navigate(logOf(name))),
         // Entries are found by the name.
         isDisabled: name === "",
       },
@@ -98,7 +101,7 @@ function useTokenActions() {
         key: "limit",
         label: "限额",
         icon: <ControlOutlined aria-hidden="true" />,
-        onClick: () => toForm(`/token/limit/${id}`),
+        onClick: () => toForm(pathIn(team, `/token/limit/${id}`)),
       },
       deleteAction(() => remove.mutate({ params: { id } }), `删除令牌“${name}”？使用它的客户端会立即失效。`),
     ];
@@ -125,31 +128,23 @@ export function TokenListPage() {
   const [rotated, setRotated] = useState<Token>();
   const [setUp, setSetUp] = useState<Token>();
   const filters = useAddressFilters(TOKEN_FILTERS);
-  const [params, change] = useAddress();
-  const team = Number(params.get("team")) || 0;
-  const add = <AddLink to={team === 0 ? "/token/add" : `/token/add?team=${team}`} text="添加新的令牌" />;
-  const choose = (next: number) => change({ team: next === 0 ? "" : String(next), page: "", keyword: "" });
+  const [, change] = useAddress();
+  const team = useTeam();
+  const add = <AddLink to={pathIn(team, "/token/add")} text="添加新的令牌" />;
   const setTag = useCallback((tag: string) => change({ tag, page: "" }, { replace: true }), [change]);
   const columns = useMemo(() => {
     const own = columnsOf(setTag);
     return team === 0 ? own : [...own.slice(0, 2), HOLDER, ...own.slice(2)];
   }, [setTag, team]);
-  // With a team in the address its tokens, else one's own.
   const filter = { ...filters.filter, team_id: team };
   return (
     <Page
-      title={team === 0 ? "我的令牌" : "团队令牌"}
       lead={
         team === 0
           ? "令牌是调用接口用的密钥，可以分别限定额度、期限与模型。"
           : "由团队的钱包付费；他人的密钥不会显示。"
       }
-      extra={
-        <>
-          <TeamSwitch team={team} onChange={choose} />
-          {add}
-        </>
-      }
+      extra={add}
     >
       <AddressBar />
       <ResourceTable<Token>

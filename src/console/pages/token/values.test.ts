@@ -87,9 +87,12 @@ describe("expiryWords", () => {
 });
 
 describe("models for a client", () => {
-  it("are those that the token names one by one, never a pattern, else all that may be called", () => {
+  it("are those that the token names one by one, and what its patterns let in of all that may be called", () => {
     expect(modelsFor("gpt-4o*, !gpt-4o-audio,o3 ", ["a"])).toEqual(["o3"]);
-    expect(modelsFor("gpt-4o*", ["a", "b"])).toEqual(["a", "b"]);
+    expect(modelsFor("gpt-4o*,!gpt-4o-audio", ["a", "gpt-4o", "gpt-4o-audio"])).toEqual(["gpt-4o"]);
+    expect(modelsFor("!a", ["a", "b"])).toEqual(["b"]);
+    expect(modelsFor("o3", ["o3", "a"])).toEqual(["o3"]);
+    expect(modelsFor("", ["a", "b"])).toEqual(["a", "b"]);
     expect(modelsFor("", [])).toEqual([]);
   });
 });

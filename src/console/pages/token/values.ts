@@ -2,6 +2,7 @@
 import dayjs, { type Dayjs } from "dayjs";
 import { relativeTime } from "#console/base/format.ts";
 import type { Tone } from "#console/ui/status-tag.tsx";
+import { modelList } from "#contract/model-list.ts";
 import { type Token, TokenBatch, TokenDraft, type TokenUpdate, tagsOf } from "#contract/token.ts";
 
 /** Seconds since 1970 on the wire; -1 = never. */
@@ -124,6 +125,11 @@ export function onceHint({ shown_once }: Pick<Token, "shown_once">): string {
     : "也可以之后在列表中复制。";
 }
 
+/** What is said beside a key that was just made for another user, whose list alone shows it. */
+export function grantHint({ shown_once }: Pick<Token, "shown_once">): string {
+  return shown_once ? onceHint({ shown_once }) : "您关闭后无法再查看；用户可在自己的令牌页面复制。";
+}
+
 /** With what the form was opened with, so that a balance that was not edited is not put back to what it was then. */
 export function updateOf({ id, remain_quota }: Token, values: TokenValues): TokenUpdate {
   return { id, ...draftOf(values), original_remain_quota: remain_quota };
@@ -145,11 +151,13 @@ export const CountRule = TokenBatch.shape.count;
 export const TagsRule = TokenDraft.shape.tags;
 export const NotesRule = TokenDraft.shape.metadata;
 
-/** The models that can be offered: those that the list of the token names one by one, else all that the account may call. */
+/** The models that can be offered: those that the list of the token names one by one, and what it lets in of those that the account may call. */
 export function modelsFor(list: string, open: readonly string[]): string[] {
-  const named = list
+  const entries = list
     .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && !name.startsWith("!") && !name.endsWith("*"));
-  return named.length > 0 ? named : [...open];
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  const named = entries.filter((entry) => !entry.startsWith("!") && !entry.endsWith("*"));
+  const allowed = modelList(entries);
+  return [...new Set([...named, ...open])].filter((model) => allowed?.has(model) !== false);
 }

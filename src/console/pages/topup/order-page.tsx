@@ -1,10 +1,11 @@
-// One order: what to pay and where, how long, and what became of it. It asks our server every 3 seconds while it waits.
+// One order: what to pay and where, how long, and what became of it. It asks our server again and again while it waits.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, QRCode } from "antd";
 import { useEffect, useState } from "react";
 import { useParams } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
+import { wide } from "#console/base/language.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { Facts } from "#console/ui/facts.tsx";
@@ -12,15 +13,14 @@ import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
+import { pathIn } from "#console/ui/team-context.ts";
 import { type Order, paymentApi } from "#contract/payment.ts";
 import { planApi } from "#contract/plan.ts";
 import { formatQuota } from "#contract/quota.ts";
 import { userApi } from "#contract/user.ts";
 import { priceText } from "./buy.tsx";
-import { isOpen, orderWords } from "./order-state.ts";
+import { askDelayMs, isOpen, orderWords, scannerOf } from "./order-state.ts";
 import "./topup.css";
-
-const ASK_MS = 3_000;
 
 /** Only addresses of the web and of wallets' own schemes that a provider answered; never a script. */
 function payLink(url: string): string | undefined {
@@ -48,12 +48,12 @@ function PayPlace({ order }: { readonly order: Order }) {
       {order.qr === "" ? null : (
         <div className="tg-pay-code">
           <QRCode type="svg" value={order.qr} size={200} color="#000000" bgColor="#ffffff" bordered={false} />
-          <p>请使用{order.label}扫码付款</p>
+          <p>请使用{scannerOf(order)}扫码付款</p>
         </div>
       )}
       {link === undefined ? null : (
         <Button type={order.qr === "" ? "primary" : "default"} href={link}>
-          前往{order.label}付款
+          用{order.label}付款
         </Button>
       )}
       <Countdown until={order.expires_at} />
@@ -78,6 +78,7 @@ function OrderCard({ order, onAsk }: { readonly order: Order; readonly onAsk: ()
       <p className="tg-muted">{says}</p>
       {isOpen(order) ? <PayPlace order={order} /> : null}
       <Facts
+        labelWidth={wide(86, 110)}
         facts={[
           ["订单号", <code key="no">{order.order_no}</code>],
           order.plan === "" ? ["到账额度", formatQuota(order.quota, display)] : ["套餐", order.plan],
@@ -100,9 +101,7 @@ function OrderCard({ order, onAsk }: { readonly order: Order; readonly onAsk: ()
           </ConfirmButton>
         ) : null}
         {order.plan === "" ? (
-          <LinkButton to={order.team_id === 0 ? "/topup" : `/topup?team=${order.team_id}`}>
-            返回充值页
-          </LinkButton>
+          <LinkButton to={pathIn(order.team_id, "/topup")}>返回充值页</LinkButton>
         ) : (
           <LinkButton to="/subscription">返回订阅页</LinkButton>
         )}
@@ -114,17 +113,23 @@ function OrderCard({ order, onAsk }: { readonly order: Order; readonly onAsk: ()
 export function OrderPage() {
   const { no = "" } = useParams();
   const client = useQueryClient();
+  const [openedMs] = useState(() => Date.now());
   const { data, error, refetch } = useQuery({
     ...query(paymentApi.order, { params: { no } }),
     meta: { silent: true },
-    refetchInterval: ({ state }) => (state.data !== undefined && isOpen(state.data) ? ASK_MS : false),
+    // A hidden tab does not ask; it does when it is looked at again.
+    refetchOnWindowFocus: "always",
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isOpen(state.data)
+        ? askDelayMs({ openMs: Date.now() - openedMs, isFailing: state.status === "error" })
+        : false,
   });
   const isCredited = data?.status === "credited";
   useEffect(() => {
     if (isCredited) void invalidate(client, [userApi.self, paymentApi.orders, paymentApi.shop, planApi.shop]);
   }, [isCredited, client]);
   return (
-    <Page title="充值订单" width="form">
+    <Page title={data === undefined || data.plan === "" ? "充值订单" : "套餐订单"} width="form">
       {data === undefined && error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : data === undefined ? null : (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOpen, orderWords } from "./order-state.ts";
+import { askDelayMs, isOpen, orderWords, scannerOf } from "./order-state.ts";
 
 const order = { status: "pending", is_in_review: false, refunded_minor: 0, paid_minor: 0, plan: "" } as const;
 
@@ -28,4 +28,18 @@ test("each state has its word, and none says that a payment failed", () => {
   ]);
   expect(words.map(isOpen)).toEqual([true, true, ...new Array(7).fill(false)]);
   for (const one of words) expect(orderWords(one).says).not.toContain("失败");
+});
+
+test.each([
+  ["支付宝", "支付宝"],
+  ["微信扫码", "微信"],
+  ["WeChat QR code", "WeChat"],
+])("a code for %s is read with %s", (label, scanner) => {
+  expect(scannerOf({ label })).toBe(scanner);
+});
+
+test("the page asks each second at first, then less often, and rarely while it is refused", () => {
+  const delay = (openMs: number, isFailing = false) => askDelayMs({ openMs, isFailing });
+  expect([delay(0), delay(299_999), delay(300_000), delay(3_600_000)]).toEqual([1_000, 1_000, 2_000, 2_000]);
+  expect([delay(0, true), delay(3_600_000, true)]).toEqual([5_000, 5_000]);
 });

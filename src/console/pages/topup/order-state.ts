@@ -14,6 +14,17 @@ export function isOpen({ status }: Pick<Order, "status">): boolean {
   return status === "created" || status === "pending";
 }
 
+const YOUNG_MS = 5 * 60_000;
+
+/**
+ * When the page of an order asks again: a credit is seen within three seconds, and many payers behind one address stay far below its limit
+ * of calls. Unit: ms.
+ */
+export function askDelayMs({ openMs, isFailing }: { openMs: number; isFailing: boolean }): number {
+  if (isFailing) return 5_000;
+  return openMs < YOUNG_MS ? 1_000 : 2_000;
+}
+
 type State = Pick<Order, "status" | "is_in_review" | "refunded_minor" | "paid_minor" | "plan">;
 
 export function orderWords(order: State): OrderWords {
@@ -33,4 +44,9 @@ export function orderWords(order: State): OrderWords {
   if (order.status === "created")
     return { label: "待支付", tone: "info", says: "正在向支付平台获取付款方式。" };
   return { label: "待支付", tone: "info", says: "付款后会自动到账，离开本页也不影响。" };
+}
+
+/** What the code is read with: some ways to pay are called after their code. */
+export function scannerOf({ label }: Pick<Order, "label">): string {
+  return label.replace(/扫码$| QR code$/u, "");
 }

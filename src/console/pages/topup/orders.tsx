@@ -18,7 +18,7 @@ function OrderLine({ order }: { readonly order: Order }) {
           <StatusTag label={label} tone={tone} />
         </span>
         <span className="tg-order-money">{moneyText(order.amount_minor, order.currency)}</span>
-        <span className="tg-muted">{order.label}</span>
+        <span className="tg-muted tg-order-way">{order.label}</span>
         <time className="tg-muted">{formatTime(order.created_at)}</time>
         <span className="tg-order-go">{isOpen(order) ? "继续支付" : "查看"}</span>
       </Link>

@@ -2,6 +2,7 @@
 import { Radio } from "antd";
 import { type ReactNode, useState } from "react";
 import type { PayMethod } from "#contract/payment.ts";
+import "./topup.css";
 
 /** A name for each way to pay; where two are called alike, the currency tells them apart. */
 function keyOf({ instance_id, method }: PayMethod): string {
@@ -25,6 +26,7 @@ export function usePayWays(methods: readonly PayMethod[]): {
       value={method && keyOf(method)}
       onChange={(event) => setWay(String(event.target.value))}
       optionType="button"
+      className="tg-pay-ways"
       aria-label="支付方式"
       options={methods.map((one) => ({ value: keyOf(one), label: methodText(one) }))}
     />

@@ -6,6 +6,7 @@ import { useNavigate } from "react-router";
 import { invalidate, useCall } from "#console/base/call.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
+import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { lengthText } from "#console/ui/plan-words.ts";
 import { Section } from "#console/ui/section.tsx";
 import { minorText } from "#contract/money.ts";
@@ -58,13 +59,20 @@ interface OfferProps {
   readonly upgrades: readonly PlanUpgrade[];
   readonly downgrades: readonly PlanDowngrade[];
   readonly canPay: boolean;
-  /** The period that is changed; 0 = a new one. */
-  readonly onBuy: (upgradeOf: number) => void;
+  readonly onBuy: (how: How) => void;
+}
+
+/** The period that is changed, 0 = a new one; and whether the running one ends for it. */
+interface How {
+  readonly upgradeOf: number;
+  readonly beginsNow: boolean;
 }
 
 interface Buying {
   readonly text: string;
   readonly isOff: boolean;
+  /** The running period can end for the new one. */
+  readonly canBegin?: boolean;
 }
 
 /** What buying a plan anew comes to. */
@@ -77,10 +85,15 @@ function buyingOf(
     return { text: "已开启自动续费", isOff: true };
   if (renews && !canRenew(plan)) return { text: "该套餐不支持自动续费", isOff: true };
   if (renews) return { text: "购买并自动续费", isOff: false };
-  const has = periods.some(
-    ({ plan_id, state }) => plan_id === plan.id && (state === "running" || state === "coming"),
-  );
-  return { text: has ? "续费" : "购买", isOff: false };
+  const mine = periods.filter(({ plan_id }) => plan_id === plan.id);
+  const isRunning = mine.some(({ state }) => state === "running");
+  const isComing = mine.some(({ state }) => state === "coming");
+  const isRenewed = renewals.some((one) => one.renews && one.plan_id === plan.id);
+  return {
+    text: isRunning || isComing ? "续费" : "购买",
+    isOff: false,
+    canBegin: isRunning && !isComing && !isRenewed,
+  };
 }
 
 /** The plan follows when a period ends, or no more. */
@@ -107,17 +120,32 @@ function Offer({ plan, buying, upgrades, downgrades, canPay, onBuy }: OfferProps
       <Promises plan={plan} />
       <div className="tg-sub-acts">
         {upgrades.map(({ period_id, price_minor, quota }) => (
-          <Button key={period_id} type="primary" disabled={!canPay} onClick={() => onBuy(period_id)}>
+          <Button
+            key={period_id}
+            type="primary"
+            disabled={!canPay}
+            onClick={() => onBuy({ upgradeOf: period_id, beginsNow: false })}
+          >
             升级（补 ¥{minorText(price_minor)}，加 {formatQuota(quota, display)}）
           </Button>
         ))}
         <Button
           type={upgrades.length === 0 ? "primary" : "default"}
           disabled={!canPay || buying.isOff}
-          onClick={() => onBuy(0)}
+          onClick={() => onBuy({ upgradeOf: 0, beginsNow: false })}
         >
           {buying.text}
         </Button>
+        {buying.canBegin ? (
+          <ConfirmButton
+            question="付款后当前周期立即结束，余下的时间和额度作废。"
+            confirmText="去付款"
+            disabled={!canPay}
+            onConfirm={() => onBuy({ upgradeOf: 0, beginsNow: true })}
+          >
+            立即开始下一周期
+          </ConfirmButton>
+        ) : null}
         {downgrades.map((downgrade) => (
           <Follow key={downgrade.period_id} downgrade={downgrade} />
         ))}
@@ -141,12 +169,12 @@ export function PlanOffers({ plans, methods, periods, upgrades, downgrades, rene
       void navigate(`/topup/order/${order_no}`);
     },
   });
-  const buy = (plan: Plan, upgrade_of: number) => {
+  const buy = (plan: Plan, { upgradeOf: upgrade_of, beginsNow }: How) => {
     if (method === undefined) return;
     const { instance_id, method: name } = method;
     const { id: plan_id, version_id } = plan;
     const body = { plan_id, version_id, upgrade_of, instance_id, method: name };
-    order.mutate({ body: { ...body, renews: renews && upgrade_of === 0 } });
+    order.mutate({ body: { ...body, begins_now: beginsNow, renews: renews && upgrade_of === 0 } });
   };
   const renews = wantsRenewal && method?.renews === true;
   if (plans.length === 0) return <Callout tone="info">目前没有在售的套餐。</Callout>;
@@ -171,7 +199,7 @@ export function PlanOffers({ plans, methods, periods, upgrades, downgrades, rene
               downgrades={downgrades.filter(({ plan_id }) => plan_id === plan.id)}
               upgrades={upgrades.filter(({ plan_id }) => plan_id === plan.id)}
               canPay={method !== undefined && !order.isPending}
-              onBuy={(upgradeOf) => buy(plan, upgradeOf)}
+              onBuy={(how) => buy(plan, how)}
             />
           </li>
         ))}

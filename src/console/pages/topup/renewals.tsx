@@ -1,4 +1,4 @@
-// Plans that the provider renews by itself: when it charges next, and how much; cancelled and taken back here.
+// Plans that the provider renews by itself: when it charges next, and how much; cancelled and taken back here; the card is changed at the provider.
 import { Button } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
@@ -29,6 +29,7 @@ function Next({ renewal }: { readonly renewal: PlanRenewal }) {
 function Line({ renewal }: { readonly renewal: PlanRenewal }) {
   const { id, name, renews, is_told } = renewal;
   const decide = useCall(planApi.renew, { invalidates: [planApi.shop] });
+  const card = useCall(planApi.card, { onSuccess: ({ url }) => window.location.assign(url) });
   const send = (wish: boolean) => decide.mutate({ params: { id }, body: { renews: wish } });
   return (
     <li className="tg-sub-renewal">
@@ -37,6 +38,9 @@ function Line({ renewal }: { readonly renewal: PlanRenewal }) {
       <span className="tg-sub-renewal-next">
         <Next renewal={renewal} />
       </span>
+      <Button loading={card.isPending} onClick={() => card.mutate({ params: { id }, body: {} })}>
+        更换银行卡
+      </Button>
       {is_told ? null : <span className="tg-muted">正在通知支付平台。</span>}
       {renews ? (
         <ConfirmButton

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Form, Input } from "antd";
 import type { ReactNode } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { invalidate, query, useCall } from "#console/base/call.ts";
 import { ApiFault, handleFault } from "#console/base/faults.ts";
 import { formatCount } from "#console/base/format.ts";
@@ -13,6 +13,7 @@ import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
+import { pathIn, useTeam } from "#console/ui/team-context.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import { QuotaText } from "#console/ui/value-text.tsx";
 import { partnerApi } from "#contract/partner.ts";
@@ -195,7 +196,7 @@ function AboutTopUp({ isOnline, team }: { readonly isOnline: boolean; readonly t
             <li>额度进入团队钱包，供团队的所有令牌使用，不会增加您个人的余额。</li>
             <li>礼品码和推广佣金只用于个人充值。</li>
             <li>
-              每一笔充值都记录在<Link to={`/team/${team}`}>团队明细</Link>中。使用本服务即表示同意
+              每一笔充值都记录在<Link to={pathIn(team, "/log")}>团队明细</Link>中。使用本服务即表示同意
               <Link to="/terms">服务条款</Link>。
             </li>
           </>
@@ -226,13 +227,9 @@ function Shop({ team }: { readonly team: number }) {
 }
 
 export function TopUpPage() {
-  const [params] = useSearchParams();
-  const team = Number(params.get("team")) || 0;
+  const team = useTeam();
   return (
-    <Page
-      title={team === 0 ? "充值额度" : "团队充值"}
-      {...(team !== 0 && { extra: <LinkButton to={`/team/${team}`}>返回团队</LinkButton> })}
-    >
+    <Page {...(team !== 0 && { extra: <LinkButton to={`/team/${team}`}>返回团队</LinkButton> })}>
       <div className="tg-topup">
         {team === 0 ? <Balance /> : <Wallet team={team} />}
         <section className="tg-card tg-section" aria-labelledby="tg-redeem-title">

@@ -2,12 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Checkbox, Form, Input, Select } from "antd";
 import { query } from "#console/base/call.ts";
+import { Callout } from "#console/ui/callout.tsx";
 import { rule, unlessKept } from "#console/ui/fields.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
+import { QuotaText } from "#console/ui/value-text.tsx";
 import { statusApi } from "#contract/status.ts";
 import { Role, type User } from "#contract/user.ts";
+import type { EditedUser } from "#contract/user-admin.ts";
 import {
   CommissionRule,
   DisplayNameRule,
@@ -69,7 +72,7 @@ function GroupField({ user }: { readonly user: User }) {
 }
 
 export interface RightsFieldsProps {
-  readonly user: User;
+  readonly user: EditedUser;
   /** Only super administrators change roles, and never that of one of themselves. */
   readonly mayChangeRole: boolean;
   readonly mayChangeGroup: boolean;
@@ -93,9 +96,17 @@ export function RightsFields({ user, mayChangeRole, mayChangeGroup, mayChangeMon
   );
 }
 
-function MoneyFields({ user }: { readonly user: User }) {
+function MoneyFields({ user }: { readonly user: EditedUser }) {
   return (
     <>
+      {user.debt_quota > 0 ? (
+        <Form.Item>
+          <Callout tone="warn">
+            该用户有退款或拒付留下的欠额 <QuotaText quota={user.debt_quota} />
+            ，增加的额度会先抵扣它。
+          </Callout>
+        </Form.Item>
+      ) : null}
       <Form.Item
         name="quota"
         label="剩余额度"

@@ -7,14 +7,15 @@ import { toast } from "#console/base/toast.ts";
 import { FormPage } from "#console/ui/form-page.tsx";
 import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
-import { Role, type User, userApi } from "#contract/user.ts";
-import { userAdminApi } from "#contract/user-admin.ts";
+import { Role, userApi } from "#contract/user.ts";
+import { type EditedUser, userAdminApi } from "#contract/user-admin.ts";
 import { AccountFields, BindingFields, RightsFields } from "./edit-fields.tsx";
 import { FactorReset } from "./factor-reset.tsx";
 import { StaffSetChoice } from "./staff-set.tsx";
 import { isProtected, type UserValues, updateOf, valuesOf } from "./values.ts";
+import { ViewAs } from "./view-as.tsx";
 
-function EditUserForm({ user: found }: { readonly user: User }) {
+function EditUserForm({ user: found }: { readonly user: EditedUser }) {
   // Amounts are differences to what the form was opened with, whatever is read later; sent twice, they are booked once.
   const [user] = useState(found);
   const [idempotencyKey] = useState(newActKey);
@@ -47,6 +48,9 @@ function EditUserForm({ user: found }: { readonly user: User }) {
         )}
       </ResourceForm>
       {isRoot(self) && user.role === Role.admin ? <StaffSetChoice user={user} /> : null}
+      {user.id === self?.id || isProtected(user) || !may(self, "user.view_as") ? null : (
+        <ViewAs user={user} />
+      )}
       {user.id === self?.id || !may(self, "user.mfa.reset") ? null : <FactorReset user={user} />}
     </>
   );
@@ -54,7 +58,7 @@ function EditUserForm({ user: found }: { readonly user: User }) {
 
 export function EditUserPage() {
   return (
-    <FormPage<User> load={(id) => formQuery(userAdminApi.get, { params: { id } })}>
+    <FormPage<EditedUser> load={(id) => formQuery(userAdminApi.get, { params: { id } })}>
       {(user) => user && <EditUserForm user={user} />}
     </FormPage>
   );

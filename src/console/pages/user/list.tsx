@@ -13,6 +13,7 @@ import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
 import { Page } from "#console/ui/page.tsx";
+import { usePartnerTerms } from "#console/ui/partner-terms.ts";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { blocksOf, listOf, ResourceTable } from "#console/ui/resource-table.tsx";
 import { AddLink, deleteAction, editAction, logAction, toggleAction } from "#console/ui/row-actions.tsx";
@@ -105,6 +106,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
   const toForm = useToForm();
   const navigate = useNavigate();
   const self = useUser();
+  const { least_withdrawal: least } = usePartnerTerms();
   return (user: User): RowAction[] => {
     const isEnabled = user.status === UserStatus.enabled;
     const isSelf = user.id === self?.id;
@@ -148,7 +150,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
         ...logAction(() => void navigate(logPath({ username: user.username }))),
         permission: "log.read",
       },
-      ...(isWithdrawable(user) ? [paid] : []),
+      ...(isWithdrawable(user, least) ? [paid] : []),
       { ...deleteAction(() => setDoomed(user)), isDisabled: isOff, permission: "user.delete" },
     ];
   };

@@ -29,13 +29,13 @@ describe("withdrawals", () => {
     expect(["0", "0.000001", "25", "?"].map(isOwed)).toEqual([false, true, true, false]);
   });
 
-  test("start at 100 yuan", () => {
-    const owed = (invite_commission_balance: string) => isWithdrawable({ invite_commission_balance });
+  test("start at what is paid out at once", () => {
+    const owed = (invite_commission_balance: string) => isWithdrawable({ invite_commission_balance }, 100);
     expect([owed("99.999999"), owed("100"), owed("0"), owed("?")]).toEqual([false, true, false, false]);
   });
 
   test("are at least 100 yuan and no more than is owed", () => {
-    const fault = (text: string) => withdrawableRule("120.5").safeDecode(text).error?.issues[0]?.message;
+    const fault = (text: string) => withdrawableRule("120.5", 100).safeDecode(text).error?.issues[0]?.message;
     expect(fault("120.5")).toBeUndefined();
     expect(fault("99")).toBe("提现金额不能少于 100 元");
     expect(fault("120.500001")).toBe("返现余额不足");

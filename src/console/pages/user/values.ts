@@ -4,7 +4,7 @@ import { DisplayName, Username } from "#contract/name.ts";
 import { Withdrawal } from "#contract/partner.ts";
 import { Password, Role, type User } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
-import { microOf, partnerRates } from "#contract/yuan.ts";
+import { MICRO, microOf } from "#contract/yuan.ts";
 
 export interface NewUserValues {
   readonly username: string;
@@ -109,18 +109,20 @@ export function isOwed(balance: string): boolean {
   return (microOf(balance) ?? 0n) > 0n;
 }
 
-/** Whether the balance of the partner plan is enough for a withdrawal (requirements B9: at least 100 yuan). */
-export function isWithdrawable({
-  invite_commission_balance,
-}: Pick<User, "invite_commission_balance">): boolean {
-  return (microOf(invite_commission_balance) ?? 0n) >= partnerRates.leastWithdrawalMicro;
+/** Whether the balance of the partner plan is enough for a withdrawal (requirements B9). Unit of `least`: yuan. */
+export function isWithdrawable(
+  { invite_commission_balance }: Pick<User, "invite_commission_balance">,
+  least: number,
+): boolean {
+  const micro = microOf(invite_commission_balance) ?? 0n;
+  return micro > 0n && micro >= BigInt(least) * MICRO;
 }
 
-/** The amount of a withdrawal: at least 100 yuan and no more than there is. */
-export function withdrawableRule(balance: string) {
+/** The amount of a withdrawal: no less than is paid out at once, and no more than there is. */
+export function withdrawableRule(balance: string, least: number) {
   const most = microOf(balance) ?? 0n;
   return Withdrawal.shape.amount
-    .refine((text) => (microOf(text) ?? 0n) >= partnerRates.leastWithdrawalMicro, "提现金额不能少于 100 元")
+    .refine((text) => (microOf(text) ?? 0n) >= BigInt(least) * MICRO, `提现金额不能少于 ${least} 元`)
     .refine((text) => (microOf(text) ?? 0n) <= most, "返现余额不足");
 }
 

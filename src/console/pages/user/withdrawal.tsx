@@ -6,6 +6,7 @@ import { newActKey } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { FormDialog } from "#console/ui/form-dialog.tsx";
+import { usePartnerTerms } from "#console/ui/partner-terms.ts";
 import { TextField } from "#console/ui/text-field.tsx";
 import { partnerApi, Withdrawal } from "#contract/partner.ts";
 import { type User, userApi } from "#contract/user.ts";
@@ -30,6 +31,7 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
     meta: { silent: true },
   });
   const balance = (fresh ?? user).invite_commission_balance;
+  const { least_withdrawal: least } = usePartnerTerms();
   // One act, however often it is sent.
   const [idempotencyKey] = useState(newActKey);
   const withdraw = useCall(partnerApi.withdraw, {
@@ -64,8 +66,8 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
       <TextField
         name="amount"
         label="提现金额"
-        extra="不少于 100 元，最多 6 位小数。"
-        rules={[required, rule(withdrawableRule(balance))]}
+        extra={`不少于 ${least} 元，最多 6 位小数。`}
+        rules={[required, rule(withdrawableRule(balance, least))]}
         prefix="¥"
         inputMode="decimal"
         style={{ width: 200 }}

@@ -16,36 +16,58 @@ import { roleLabel, selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { ButtonMenu } from "#console/ui/button-menu.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
+import { pathIn, useTeam, useTeamAround, useTeams } from "#console/ui/team-context.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
+import { ContextSwitch } from "./context-switch.tsx";
 import { useLanguageChoice } from "./language-choice.ts";
 import { LanguageSwitch } from "./language-switch.tsx";
 import { useLogout } from "./logout.ts";
-import { type PageRow, usePageHere, usePages } from "./nav.ts";
+import { type PageRow, titleIn, usePageHere, usePages } from "./nav.ts";
 import { ThemeSwitch } from "./theme-switch.tsx";
+import { useEndView } from "./view-banner.tsx";
 
-/** The remaining quota of the user as the server tells it: the answer to a login knows of none (requirements W3.3). */
-function BalancePill() {
+interface Purse {
+  readonly label: string;
+  readonly to: string;
+  readonly quota: number | undefined;
+  readonly used: number;
+}
+
+function Pill({ label, to, quota, used }: Purse) {
   const display = useQuotaDisplay();
-  const { data: user } = useQuery(selfQuery);
   const exact =
-    user === undefined
+    quota === undefined
       ? "剩余额度"
-      : `剩余额度 ${formatCount(user.quota)} 点 · 已用 ${formatQuota(user.used_quota, display)}`;
+      : `剩余额度 ${formatCount(quota)} 点 · 已用 ${formatQuota(used, display)}`;
   return (
     <Tooltip title={exact}>
-      <Link to="/topup" className="tg-balance">
-        <span>余额</span>
-        <strong>{user === undefined ? "—" : formatQuota(user.quota, display)}</strong>
+      <Link to={to} className="tg-balance">
+        <span>{label}</span>
+        <strong>{quota === undefined ? "—" : formatQuota(quota, display)}</strong>
       </Link>
     </Tooltip>
   );
 }
 
+/** The remaining quota of the user as the server tells it: the answer to a login knows of none (requirements W3.3). */
+function BalancePill() {
+  const { data: user } = useQuery(selfQuery);
+  return <Pill label="余额" to="/topup" quota={user?.quota} used={user?.used_quota ?? 0} />;
+}
+
+/** What is in the wallet of the team around the page, for roles that see it. */
+function WalletPill({ id }: { readonly id: number }) {
+  const team = useTeams()?.find((one) => one.id === id);
+  if (team === undefined || team.quota === null) return null;
+  return <Pill label="钱包" to={`/team/${id}`} quota={team.quota} used={team.used_quota ?? 0} />;
+}
+
 function UserMenu({ user }: { readonly user: User }) {
   const navigate = useNavigate();
   const logout = useLogout();
+  const view = useEndView();
   const language = useLanguageChoice();
   const name = user.display_name || user.username;
   const items: NonNullable<MenuProps["items"]> = [
@@ -73,7 +95,9 @@ function UserMenu({ user }: { readonly user: User }) {
       onClick: () => language.choose(),
     },
     { type: "divider", key: "line" },
-    { key: "logout", icon: <LogoutOutlined aria-hidden="true" />, label: "注销", onClick: logout.go },
+    user.viewer === undefined
+      ? { key: "logout", icon: <LogoutOutlined aria-hidden="true" />, label: "注销", onClick: logout.go }
+      : { key: "end", icon: <LogoutOutlined aria-hidden="true" />, label: "结束查看", onClick: view.end },
   ];
   return (
     <ButtonMenu menu={{ items }}>
@@ -96,6 +120,7 @@ function Crumbs() {
   // Guests have the ways in beside it.
   const isAlone = useUser() === undefined && isNarrow;
   const here = usePageHere();
+  const team = useTeam();
   const parent = isAlone ? undefined : pages.find((page) => page.path === here?.parent);
   const crumbs = [parent, here].filter((page): page is PageRow => page !== undefined);
   const group = (parent ?? here)?.menu?.group;
@@ -111,7 +136,12 @@ function Crumbs() {
           : [{ key: group, title: group }]),
         ...crumbs.map((page) => ({
           key: page.path,
-          title: page === here ? page.title : <Link to={page.path}>{page.title}</Link>,
+          title:
+            page === here ? (
+              titleIn(team, page)
+            ) : (
+              <Link to={pathIn(team, page.path)}>{titleIn(team, page)}</Link>
+            ),
         })),
       ]}
     />
@@ -142,6 +172,7 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
   const user = useUser();
   const isCompact = useMedia(COMPACT);
   const isNarrow = useMedia(NARROW);
+  const team = useTeamAround();
   return (
     <header className="tg-header">
       {isCompact ? (
@@ -170,7 +201,8 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
           <kbd>{IS_MAC ? "⌘" : "Ctrl"} K</kbd>
         </button>
       )}
-      {user === undefined || isNarrow ? null : <BalancePill />}
+      {user === undefined ? null : <ContextSwitch />}
+      {user === undefined || isNarrow ? null : team === 0 ? <BalancePill /> : <WalletPill id={team} />}
       {user === undefined ? <LanguageSwitch /> : null}
       <ThemeSwitch />
       {user === undefined ? <WaysIn /> : <UserMenu user={user} />}

@@ -2,7 +2,9 @@
 import { type ComponentType, createContext, type ReactNode, use } from "react";
 import { matchPath, useLocation } from "react-router";
 import type { Access } from "#console/base/session.ts";
+import { placeAt } from "#console/ui/team-context.ts";
 import type { Permission } from "#contract/permission.ts";
+import type { TeamRight } from "#contract/team-words.ts";
 
 /** Groups of the side menu, in their order. */
 export const MENU_GROUPS = ["控制台", "工作台", "管理", "设置"] as const;
@@ -14,6 +16,8 @@ export interface PageRow {
   readonly access: Access;
   /** Of administrators' pages: what it takes to open one. */
   readonly permission?: Permission;
+  /** It shows the things of a team too, to members who may (`/t/:team` before its path). */
+  readonly ofTeam?: { readonly right: TeamRight; readonly title?: string };
   /** Of public pages: guests see it in the light frame, so nothing of antd is on it. */
   readonly isLight?: true;
   readonly load: () => Promise<ComponentType>;
@@ -43,7 +47,15 @@ export function usePageHere(): PageRow | undefined {
   return pageAt(usePages(), useLocation().pathname);
 }
 
-/** The row a location belongs to; fixed paths win over paths with parameters. */
+/** The row a location belongs to; fixed paths win over paths with parameters. Of a team there are only the pages that show its things. */
 export function pageAt(pages: readonly PageRow[], pathname: string): PageRow | undefined {
-  return pages.find(({ path }) => matchPath(path, pathname) !== null);
+  const { team, path: place } = placeAt(pathname);
+  return pages.find(
+    ({ path, ofTeam }) => (team === 0 || ofTeam !== undefined) && matchPath(path, place) !== null,
+  );
+}
+
+/** What a page is called where it shows one's own things, or those of a team. */
+export function titleIn(team: number, { title, ofTeam }: PageRow): string {
+  return team === 0 ? title : (ofTeam?.title ?? title);
 }

@@ -12,11 +12,14 @@ import { AntdScope } from "#console/ui/antd-scope.tsx";
 import { Logo } from "#console/ui/brand.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { SiteNotice } from "#console/ui/site-notice.tsx";
+import { useTeam } from "#console/ui/team-context.ts";
 import { Footer } from "./footer.tsx";
 import { Header } from "./header.tsx";
 import { KeptPlace } from "./kept-place.tsx";
-import { type PageRow, pageAt, usePages } from "./nav.ts";
+import { type PageRow, pageAt, titleIn, usePages } from "./nav.ts";
 import { SideMenu } from "./side-menu.tsx";
+import { TeamGate } from "./team-gate.tsx";
+import { ViewBanner } from "./view-banner.tsx";
 import "./shell.css";
 
 const OWN = { access: "user" } as const;
@@ -43,7 +46,7 @@ function Guard({ page, children }: { readonly page: PageRow | undefined; readonl
       </div>
     );
   }
-  return children;
+  return page === undefined ? children : <TeamGate page={page}>{children}</TeamGate>;
 }
 
 const loadPalette = async () => ({ default: (await import("./palette.tsx")).Palette });
@@ -120,9 +123,10 @@ function usePaletteKey(open: () => void): void {
 function CurrentPage() {
   const page = pageAt(usePages(), useLocation().pathname);
   const name = useSystemName();
+  const team = useTeam();
   return (
     <Guard page={page}>
-      <title>{page === undefined ? name : `${page.title} · ${name}`}</title>
+      <title>{page === undefined ? name : `${titleIn(team, page)} · ${name}`}</title>
       <Outlet />
     </Guard>
   );
@@ -157,6 +161,7 @@ export function Shell() {
       )}
       <div className="tg-body">
         <Header onMenu={() => setDrawerOpen(true)} onPalette={() => setPaletteOpen(true)} />
+        <ViewBanner />
         <DefaultPasswordBanner />
         <section className="tg-shell-notice" aria-label="公告">
           <SiteNotice />

@@ -2,17 +2,34 @@
 import { Menu, type MenuProps } from "antd";
 import { Link, useLocation } from "react-router";
 import { mayOpen, useUser } from "#console/base/session.ts";
+import { mayIn, pathIn, useTeamAround, useTeams } from "#console/ui/team-context.ts";
+import type { Team } from "#contract/team.ts";
 import { MENU_GROUPS, type PageRow, pageAt, usePages } from "./nav.ts";
 
 type Items = NonNullable<MenuProps["items"]>;
 
-function entry(page: PageRow, isHere: boolean): Items[number] {
+interface Around {
+  readonly id: number;
+  /** undefined = not known yet, or one's own account. */
+  readonly team: Team | undefined;
+}
+
+/** Where an entry leads: in a team to its things, and from other pages out of it; undefined = nowhere for the member's role. */
+function pathFrom({ id, team }: Around, { path, ofTeam, menu }: PageRow): string | undefined {
+  const search = menu?.search?.() ?? "";
+  if (id === 0) return path + search;
+  if (path === "/team") return `/team/${id}`;
+  if (ofTeam === undefined) return path + search;
+  return team !== undefined && mayIn(team, ofTeam.right) ? pathIn(id, path) + search : undefined;
+}
+
+function entry(page: PageRow, to: string, isHere: boolean): Items[number] {
   return {
     key: page.path,
     icon: page.menu?.icon,
     label: (
       <Link
-        to={page.path + (page.menu?.search?.() ?? "")}
+        to={to}
         aria-current={isHere ? "page" : undefined}
         onMouseEnter={() => void page.load()}
         onFocus={() => void page.load()}
@@ -32,11 +49,17 @@ export function SideMenu({ isCollapsed, onChoose }: SideMenuProps) {
   const pages = usePages();
   const user = useUser();
   const here = pageAt(pages, useLocation().pathname);
+  const id = useTeamAround();
+  const teams = useTeams();
+  const around = { id, team: teams?.find((team) => team.id === id) };
   const allowed = pages.filter((page) => page.menu !== undefined && mayOpen(page, user));
   const items: Items = MENU_GROUPS.flatMap((group): Items => {
     const children = allowed
       .filter((page) => page.menu?.group === group)
-      .map((page) => entry(page, page === here));
+      .flatMap((page): Items => {
+        const to = pathFrom(around, page);
+        return to === undefined ? [] : [entry(page, to, page === here)];
+      });
     if (children.length === 0) return [];
     return isCollapsed ? children : [{ type: "group", key: group, label: group, children }];
   });

@@ -4,7 +4,8 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { Exit } from "#server/egress/exits.ts";
 import { guardedLookup, isAllowed } from "#server/egress/lookup.ts";
 import { hostOf, type Policy, portOf } from "#server/egress/policy.ts";
-import { type ProxyPath, Tunnel, type TunnelResult } from "#server/egress/proxy/tunnel.ts";
+import { markOf } from "#server/egress/proxy/numbers.ts";
+import { Tunnel, type TunnelResult } from "#server/egress/proxy/tunnel.ts";
 import { BlockedError, FaultError } from "#server/egress/send.ts";
 
 /** The target of connections. */
@@ -54,25 +55,31 @@ export interface Line {
   destroy(): unknown;
 }
 
+/** A proxy, and how long the way through it may take. */
+type TunnelWay = Pick<Exit, "connectMs"> & { readonly path: NonNullable<Exit["path"]> };
+
 /** Opens TCP and TLS connections, direct or through a proxy. */
 export class Connector {
-  /** TLS sessions by proxy and authority, for resumption. */
+  /** TLS sessions by proxy and authority, for resumption. No credentials of a proxy are kept in a name. */
   readonly #sessions = new Map<string, Buffer>();
 
   /** Begins to connect. What is read goes to `onRead` only. Throws: BlockedError for a literal address that is reached directly. */
-  open(origin: Origin, exit: Pick<Exit, "policy" | "path">, owner: LineOwner): Line {
-    const { path } = exit;
-    return path === undefined ? this.#direct(origin, exit.policy, owner) : this.#through(path, origin, owner);
+  open(origin: Origin, exit: Pick<Exit, "policy" | "path" | "connectMs">, owner: LineOwner): Line {
+    const { path, policy, connectMs } = exit;
+    return path === undefined
+      ? this.#direct(origin, policy, owner)
+      : this.#through({ path, connectMs }, origin, owner);
   }
 
   /** Begins to open a socket through a proxy that is handed over paused. */
-  dial(path: ProxyPath, origin: Origin, onDone: (result: TunnelResult) => void): Tunnel {
+  dial({ path, connectMs }: TunnelWay, origin: Origin, onDone: (result: TunnelResult) => void): Tunnel {
     const { isTls, host, port, text } = origin;
-    const tls = isTls ? this.#tlsOptions(origin, path.proxy.name) : undefined;
-    return new Tunnel(path, { host, port, origin: text, tls }, (result) => {
-      if (tls !== undefined && "socket" in result) this.#remember(result.socket, origin, path.proxy.name);
+    const mark = markOf(path.proxy);
+    const tls = isTls ? this.#tlsOptions(origin, mark) : undefined;
+    return new Tunnel(path, { host, port, origin: text, tls, connectMs }, (result) => {
+      if (tls !== undefined && "socket" in result) this.#remember(result.socket, origin, mark);
       // A server that cannot resume a session may refuse the connection: the next one begins without a session.
-      else this.#sessions.delete(sessionName(origin, path.proxy.name));
+      else this.#sessions.delete(sessionName(origin, mark));
       onDone(result);
     });
   }
@@ -95,9 +102,9 @@ export class Connector {
     return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
   }
 
-  #through(path: ProxyPath, origin: Origin, owner: LineOwner): Line {
+  #through(way: TunnelWay, origin: Origin, owner: LineOwner): Line {
     let socket: Socket | undefined;
-    const tunnel = this.dial(path, origin, (result) => {
+    const tunnel = this.dial(way, origin, (result) => {
       if ("code" in result) {
         owner.onError(new FaultError(result));
         owner.onClose();
@@ -120,20 +127,20 @@ export class Connector {
     };
   }
 
-  #tlsOptions(origin: Origin, proxyName: string): ConnectionOptions {
+  #tlsOptions(origin: Origin, proxyMark: string): ConnectionOptions {
     return {
       servername: isIP(origin.host) === 0 ? origin.host : "",
       ALPNProtocols: ["http/1.1"],
       // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (requirements R22).
       rejectUnauthorized: true,
-      session: this.#sessions.get(sessionName(origin, proxyName)),
+      session: this.#sessions.get(sessionName(origin, proxyMark)),
       // The certificate has the destination's name, also where a tunnel goes to its address.
-      ...(proxyName !== DIRECT && { host: origin.host }),
+      ...(proxyMark !== DIRECT && { host: origin.host }),
     };
   }
 
-  #remember(socket: Socket, origin: Origin, proxyName: string): void {
-    const name = sessionName(origin, proxyName);
+  #remember(socket: Socket, origin: Origin, proxyMark: string): void {
+    const name = sessionName(origin, proxyMark);
     // A server that cannot resume a session may refuse the connection: the next one begins without a session.
     socket.once("error", () => this.#sessions.delete(name));
     socket.on("session", (session: Buffer) => this.#keep(name, session));
@@ -149,8 +156,8 @@ export class Connector {
 
 const DIRECT = "";
 
-function sessionName({ authority }: Origin, proxyName: string): string {
-  return `${proxyName} ${authority}`;
+function sessionName({ authority }: Origin, proxyMark: string): string {
+  return `${proxyMark} ${authority}`;
 }
 
 function watch(socket: Socket, owner: LineOwner): void {

@@ -1,5 +1,5 @@
-// One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows its deadlines but has no timer of
-// its own (pool.ts checks all connections).
+// One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. Pool.ts looks at the
+// deadlines of all connections.
 import type { Socket } from "node:net";
 import type { Exit } from "#server/egress/exits.ts";
 import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
@@ -13,7 +13,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 /** Proxies cut idle tunnels, often without telling (requirements C15). */
 const TUNNEL_KEEP_ALIVE_MS = 15_000;
-const TUNNEL_TIMEOUT_MS = 25_000;
 /** A desync is told with these of its calls: the last ones may have got another's answer. */
 const REMEMBERED_CALLS = 2;
 /** How long the rest of a head may take that begins like a 408. */
@@ -29,8 +28,8 @@ export interface Keeper {
   /** The connection can take another call, but only after everything read with its last answer was delivered. */
   onIdle(connection: Connection): void;
   onClosed(connection: Connection): void;
-  /** Asks for a check of its deadline in this many ms. */
-  lookSoon(connection: Connection, ms: number): void;
+  /** A wait of so many ms has begun. */
+  onWait(connection: Connection, ms: number): void;
   /** Bytes came that no call asked for: earlier answers of this connection may have been told to the wrong callers. */
   onDesync(connection: Connection): void;
   /** Such bytes may be beginning, or (`false`) turned out to be none. */
@@ -86,8 +85,8 @@ export class Connection {
       onEnd: () => this.#onEnd(),
       onClose: () => this.#onClose(),
     });
-    // A tunnel has time limits of its own, which tell who is late.
-    this.#wait(exit.path === undefined ? (exit.connectMs ?? CONNECT_TIMEOUT_MS) : TUNNEL_TIMEOUT_MS);
+    // A tunnel keeps its limit itself, and tells who is late.
+    if (exit.path === undefined) this.#wait(exit.connectMs ?? CONNECT_TIMEOUT_MS);
   }
 
   /** Idle, and not known to be dead, in doubt, or used up. */
@@ -110,9 +109,11 @@ export class Connection {
     if (this.#socket !== undefined) this.#send(call);
   }
 
-  /** Ends the call and the connection when the deadline has passed. */
-  check(nowMs: number): void {
-    if (nowMs < this.#deadlineMs) return;
+  /** Ends the call and the connection when the deadline has passed. Returns what is left until it; Infinity = nothing is waited for. Unit: ms. */
+  check(nowMs: number): number {
+    const leftMs = this.#deadlineMs - nowMs;
+    if (leftMs > 0) return leftMs;
+    this.#deadlineMs = Infinity;
     if (this.#socket === undefined) {
       this.#parts.keeper.onUnreachable(this);
       this.#call?.fail({ code: "connect_timeout", detail: "no connection in time" });
@@ -120,6 +121,7 @@ export class Connection {
       this.#call.fail({ code: "timeout", detail: "no head in time" });
     else this.#call?.fail({ code: "idle", detail: "the body stood still" });
     this.#line.destroy();
+    return Infinity;
   }
 
   /** No timeout runs while the call is paused. */
@@ -305,7 +307,7 @@ export class Connection {
   /** Unit: ms; 0 = no limit. */
   #wait(ms: number): void {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
-    if (ms !== 0) this.#parts.keeper.lookSoon(this, ms);
+    if (ms !== 0) this.#parts.keeper.onWait(this, ms);
   }
 }
 

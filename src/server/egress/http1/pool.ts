@@ -7,10 +7,10 @@ import { type Connector, type Origin, readOrigin } from "./connect.ts";
 import { Call, Connection, type Keeper } from "./connection.ts";
 import { requestHead } from "./head.ts";
 
-/** How often deadlines are checked. */
+/** How often the deadlines of all connections are looked at. */
 const LOOK_MS = 500;
-/** Shorter timeouts are checked by a timer of their own. */
-const SOON_MS = 2_000;
+/** Waits up to this are not left to that look: none ends later than a tenth of its time (requirements C41). */
+const LONGEST_SHORT_MS = 12 * LOOK_MS;
 /** After its last byte a connection rests: an answer too many most often follows at once. */
 const REST_MS = 20;
 /** Caps end a shift that no check noticed, and let changes of DNS through. */
@@ -58,6 +58,7 @@ export class ConnectionPool implements Keeper {
   readonly #turns = new Turns<{ call: Call; pool: Pool; connection: Connection }>((it) => this.#begin(it));
   /** The pools of calls that may have to be made again. */
   readonly #poolOf = new WeakMap<Call, Pool>();
+  readonly #shortWaits = new ShortWaits<Connection>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: PoolParts) {
@@ -109,6 +110,7 @@ export class ConnectionPool implements Keeper {
 
   onClosed(connection: Connection): void {
     this.#connections.delete(connection);
+    this.#shortWaits.end(connection);
     if (this.#connections.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
@@ -140,8 +142,8 @@ export class ConnectionPool implements Keeper {
     this.#parts.onUnreachable?.(exit, to.text);
   }
 
-  lookSoon(connection: Connection, ms: number): void {
-    if (ms < SOON_MS) setTimeout(() => connection.check(performance.now()), ms + 1).unref();
+  onWait(connection: Connection, ms: number): void {
+    this.#shortWaits.begin(connection, ms);
   }
 
   #pool(exit: Exit, origin: string): Pool {
@@ -276,6 +278,33 @@ export class StoppedReuse {
   /** For a day after the last stop the next one is longer. */
   isRemembered(nowMs: number): boolean {
     return this.#stopMs > 0 && nowMs < this.#untilMs + LONGEST_STOP_MS;
+  }
+}
+
+/** Looks at each whose wait is short in its own time. */
+export class ShortWaits<Waiting extends Pick<Connection, "check">> {
+  readonly #timers = new Map<Waiting, { readonly timer: NodeJS.Timeout; readonly atMs: number }>();
+
+  /** A wait of so many ms has begun. */
+  begin(one: Waiting, ms: number): void {
+    if (ms > LONGEST_SHORT_MS) return;
+    const atMs = performance.now() + ms;
+    const known = this.#timers.get(one);
+    // Streams begin a wait with each piece: a timer that runs out before its end stays, and looks again.
+    if (known !== undefined && known.atMs <= atMs) return;
+    clearTimeout(known?.timer);
+    this.#timers.set(one, { atMs, timer: setTimeout(() => this.#look(one), ms + 1).unref() });
+  }
+
+  /** It waits no more. */
+  end(one: Waiting): void {
+    clearTimeout(this.#timers.get(one)?.timer);
+    this.#timers.delete(one);
+  }
+
+  #look(one: Waiting): void {
+    this.#timers.delete(one);
+    this.begin(one, one.check(performance.now()));
   }
 }
 

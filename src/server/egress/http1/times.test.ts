@@ -4,10 +4,17 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { EgressRequest, Flow } from "#server/egress/send.ts";
-import { type Asked, answerOf, ask, type Listening, until, withLoopback } from "#test/emulators/raw-http.ts";
+import {
+  type Asked,
+  answerOf,
+  ask,
+  type Listening,
+  startDeaf,
+  until,
+  withLoopback,
+} from "#test/emulators/raw-http.ts";
 
 const loopback = withLoopback();
 afterEach(() => void vi.useRealTimers());
@@ -81,16 +88,7 @@ describe("timeouts", () => {
   });
 
   test("ten seconds also for a server that accepts no connection", async () => {
-    // It listens with a tiny backlog, and its thread then sleeps.
-    const sleeper = new Worker(
-      `const { parentPort } = require("node:worker_threads");
-       const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
-         parentPort.postMessage(server.address().port);
-         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8_000);
-       });`,
-      { eval: true },
-    );
-    const [port]: unknown[] = await once(sleeper, "message");
+    const { port, close } = await startDeaf();
     const origin = `http://127.0.0.1:${port}`;
     const many = Array.from({ length: 12 }, () => ask(loopback.egress, { origin, headersTimeoutMs: 0 }));
     await sleep(50);
@@ -101,7 +99,7 @@ describe("timeouts", () => {
     skip(1_200);
     for (const asked of waiting) expect(await stateOf(asked)).toBe("connect_timeout");
     loopback.egress.close();
-    await sleeper.terminate();
+    await close();
   });
 
   test("until the head has arrived, whatever other bytes arrive", async () => {

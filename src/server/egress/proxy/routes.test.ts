@@ -8,13 +8,18 @@ import { dropsLogin, readProxy } from "./address.ts";
 import { readEnvironment } from "./environment.ts";
 import { ProxyHealth } from "./health.ts";
 
-function exitsFor(forAll: string, environment?: Config["proxyEnvironment"]): Exits {
+function exitsFor(
+  forAll: string,
+  environment?: Config["proxyEnvironment"],
+  isUsed: (exit: Exit) => boolean = () => false,
+): Exits {
   const exits = new Exits({
     allow: [],
     proxyAllow: [],
     ownPorts: [],
     environment: environment && readEnvironment(environment),
     health: new ProxyHealth({ breaker: NO_BREAKER, now: () => 0 }),
+    isUsed,
   });
   exits.setProxyForAll(forAll);
   return exits;
@@ -80,6 +85,44 @@ describe("the order", () => {
     expect(wayNow()).toBeUndefined();
     exits.setProxyForAll("http://option:1");
     expect(wayNow()).toBe("option");
+  });
+});
+
+describe("thousands of exits", () => {
+  const origin = "https://a.example";
+  const routesOf = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ owner: `channel ${at}`, proxies: [] }));
+
+  test("in use cost a call no look at the others, and a new one less than three looks", () => {
+    let looks = 0;
+    const exits = exitsFor("", undefined, () => {
+      looks += 1;
+      return true;
+    });
+    const routes = routesOf(5_000);
+    const made = routes.map((route) => exits.exitFor({ origin, route }));
+    expect(looks).toBeLessThan(3 * routes.length);
+    looks = 0;
+    for (let call = 0; call < 100_000; call += 1) exits.exitFor({ origin, route: routes[call % 5_000] });
+    expect(looks).toBe(0);
+    // None in use was dropped.
+    for (const [at, route] of routes.entries())
+      expect(exits.exitFor({ origin, route: { ...route } })).toBe(made[at]);
+  });
+
+  test("are dropped when they are not in use, and those that are stay", () => {
+    const used = new Set<Exit>();
+    const exits = exitsFor("", undefined, (exit) => used.has(exit));
+    const routes = routesOf(1_500);
+    const [first, second] = routes.slice(0, 2).map((route) => exits.exitFor({ origin, route }));
+    used.add(first ?? expect.fail());
+    for (const route of routes.slice(2)) exits.exitFor({ origin, route });
+    expect(exits.exitFor({ origin, route: { ...routes[0], owner: "channel 0", proxies: [] } })).toBe(first);
+    // A route that knows one which was dropped gets the one that is forgotten with its owner's.
+    const again = exits.exitFor({ origin, route: routes[1] });
+    expect(again).not.toBe(second);
+    exits.forget("channel 1");
+    expect(again.isForgotten).toBe(true);
   });
 });
 

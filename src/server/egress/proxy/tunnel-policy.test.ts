@@ -1,6 +1,6 @@
 // The address policy behind a proxy (requirements C11): what may not be reached directly is not reached through one either.
 import { describe, expect, test } from "vitest";
-import { startSocksProxy } from "#test/emulators/proxies.ts";
+import { startHttpProxy, startSocksProxy } from "#test/emulators/proxies.ts";
 import { egressFor, kept, NAME, resolveTo, routeOf, through, upstream } from "#test/worlds/tunnels.ts";
 
 describe("the address policy", () => {
@@ -66,4 +66,15 @@ describe("the address policy", () => {
     expect(proxy.asked).toEqual([`93.184.216.34:${port}`]);
     expect(names.filter((name) => name.endsWith(".example"))).toEqual(["inner.example", "caller.example"]);
   });
+});
+
+test("a proxy that is silent about an address of a caller is not blamed for it", async () => {
+  const proxy = await kept(startHttpProxy({ says: () => "" }));
+  const address = `http://127.0.0.1:${proxy.port}`;
+  const route = { ...routeOf(address), connectMs: 100 };
+  const origin = "http://93.184.216.34";
+  const egress = egressFor();
+  expect(await through(egress, address, origin, { route, publicOnly: true })).toBe("proxy_target");
+  expect(await through(egress, address, origin, { route })).toBe("proxy_unreachable!");
+  expect(proxy.made()).toBe(2);
 });

@@ -67,23 +67,27 @@ describe("streams through tunnels", () => {
     },
   );
 
-  test("a client that leaves ends the tunnel at both ends", async () => {
+  test("a client that leaves ends the tunnel at both ends within 250 ms", async () => {
     const { origin, sockets } = await source(MANY, true);
     const proxy = await httpProxy();
     const route = routeOf(`http://127.0.0.1:${proxy.port}`);
-    const leaving = Promise.withResolvers<void>();
-    ask(
-      egressFor(),
-      { origin, route },
-      {
-        onData: (_, flow) => {
-          flow.abort();
-          leaving.resolve();
-        },
-      },
-    );
-    await leaving.promise;
-    await until(() => sockets.size === 0 && proxy.sockets.size === 0);
+    const egress = egressFor();
+    /** How long it takes until both ends are closed. */
+    const leave = async () => {
+      const leaving = Promise.withResolvers<number>();
+      const onData = (_: unknown, flow: Flow) => {
+        flow.abort();
+        leaving.resolve(performance.now());
+      };
+      ask(egress, { origin, route }, { onData });
+      const leftMs = await leaving.promise;
+      await until(() => sockets.size === 0 && proxy.sockets.size === 0);
+      return performance.now() - leftMs;
+    };
+    // A machine may stand still now and then; a tunnel that waits for something waits each time.
+    let fastest = await leave();
+    for (let round = 0; round < 20 && fastest > 250; round += 1) fastest = Math.min(fastest, await leave());
+    expect(fastest).toBeLessThanOrEqual(250);
   });
 
   test("an abort while the tunnel is being opened ends it", async () => {

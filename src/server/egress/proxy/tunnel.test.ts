@@ -1,7 +1,7 @@
 // Calls through real proxies: an HTTP proxy of ours that records what it is told, `proxy-chain` and `simple-socks` (requirements C01, C02,
 // C04, C05, C07, C12, C15).
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   type ProxyWorld,
   startChainProxy,
@@ -56,13 +56,15 @@ describe("an HTTP proxy", () => {
     expect(proxy.heads.every((head) => head.startsWith("CONNECT "))).toBe(true);
     expect(proxy.heads.join("")).not.toMatch(new RegExp(`${KEY}|authorization|accept`, "i"));
     // The port of the scheme is named too.
-    expect(
-      await through(
-        egress,
-        `http://127.0.0.1:${(await httpProxy({ says: () => "HTTP/1.1 403 No\r\n\r\n" })).port}`,
-        `http://${NAME}`,
-      ),
-    ).toBe("proxy_refused!");
+    const refusing = await httpProxy({ says: () => "HTTP/1.1 403 No\r\n\r\n" });
+    for (const scheme of ["http", "https"])
+      expect(await through(egress, `http://127.0.0.1:${refusing.port}`, `${scheme}://${NAME}`)).toBe(
+        "proxy_refused!",
+      );
+    expect(refusing.heads.map((head) => head.split("\r\n").slice(0, 2))).toEqual([
+      [`CONNECT ${NAME}:80 HTTP/1.1`, `Host: ${NAME}:80`],
+      [`CONNECT ${NAME}:443 HTTP/1.1`, `Host: ${NAME}:443`],
+    ]);
   });
 
   test("gets another user with each tunnel where its user says so (requirements C63)", async () => {
@@ -235,6 +237,21 @@ describe("tunnels are kept apart", () => {
     for (let round = 0; round < 2; round += 1) for (const way of ways) await call(...way);
     expect(made()).toBe(5);
     expect([one.made(), other.made()]).toEqual([4, 1]);
+  });
+
+  test("by names that tell no credentials (requirements C17)", async () => {
+    const secure = await tlsUpstream();
+    const proxy = await httpProxy({ login: "canary-user:canary-word" });
+    const egress = egressFor();
+    const names = vi.spyOn(Map.prototype, "set");
+    const address = `http://canary-user:canary-word@127.0.0.1:${proxy.port}`;
+    for (let call = 0; call < 2; call += 1)
+      expect(await through(egress, address, `https://${NAME}:${secure.port}`)).toBe("good");
+    const told = names.mock.calls.map(([name]) => String(name));
+    names.mockRestore();
+    // The exit and the TLS session were named.
+    expect(told.filter((name) => name.includes(NAME)).length).toBeGreaterThan(1);
+    expect(told.filter((name) => name.includes("canary"))).toEqual([]);
   });
 
   test("a changed channel has no idle ones", async () => {

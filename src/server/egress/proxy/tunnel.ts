@@ -21,18 +21,21 @@ export interface ProxyPath {
   readonly policy: Policy;
   /** As the proxy's own, or `us` where the destination came from a caller. */
   readonly resolves: ProxyServer["resolves"];
+  /** The destination came from a caller: what becomes of it says nothing of the proxy. */
+  readonly isCallers: boolean;
   readonly health: ProxyHealth;
 }
 
-/** For TCP, TLS and handshake with the proxy; then again for TLS with the destination. */
-const PROXY_TIMEOUT_MS = 10_000;
-const TLS_TIMEOUT_MS = 10_000;
+/** For TCP, TLS and handshake with the proxy; then again for TLS with the destination; unless the target has a limit for all of it. */
+const HALF_MS = 10_000;
 
 export interface TunnelEnd extends TunnelTarget {
   /** Scheme, host and port. */
   readonly origin: string;
   /** Options of TLS with the destination; undefined = plain. */
   readonly tls: ConnectionOptions | undefined;
+  /** For the whole way to the destination (requirements C41); undefined = each half has its usual time. Unit: ms. */
+  readonly connectMs: number | undefined;
 }
 
 /** `{random}` in the user is another text for each tunnel: sellers of exits give each user another address (requirements C63). */
@@ -49,10 +52,13 @@ export class Tunnel {
   readonly #path: ProxyPath;
   readonly #end: TunnelEnd;
   readonly #report: TunnelReport;
+  readonly #begunMs = performance.now();
   #onDone: ((result: TunnelResult) => void) | undefined;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unwatch = (): void => undefined;
+  /** The proxy was reached, and asked for the destination. */
+  #isAsked = false;
 
   /** Begins at once; `onDone` is called once, later, unless the tunnel is destroyed before. */
   constructor(path: ProxyPath, end: TunnelEnd, onDone: (result: TunnelResult) => void) {
@@ -60,7 +66,7 @@ export class Tunnel {
     this.#end = end;
     this.#onDone = onDone;
     this.#report = path.health.opening(path.proxy, end.origin);
-    this.#arm(PROXY_TIMEOUT_MS, proxyFailure("proxy_unreachable", "no tunnel in time"));
+    this.#arm(proxyFailure("proxy_unreachable", "no tunnel in time"));
     // Never before the constructor is through.
     setImmediate(() => {
       if (this.#onDone !== undefined) this.#findTarget((target) => this.#connect(target));
@@ -124,6 +130,7 @@ export class Tunnel {
       }
     };
     socket.on("data", onData);
+    this.#isAsked = true;
     socket.write(handshake.begin());
   }
 
@@ -134,7 +141,7 @@ export class Tunnel {
       this.#finish({ socket });
       return;
     }
-    this.#arm(TLS_TIMEOUT_MS, proxyFailure("proxy_target", "no TLS with the destination in time"));
+    this.#arm(proxyFailure("proxy_target", "no TLS with the destination in time"));
     this.#unwatch();
     const inner: TLSSocket = connectTls({ ...tls, socket });
     this.#watch(inner, (error) => tlsFault(error));
@@ -159,12 +166,18 @@ export class Tunnel {
     if (done === undefined) return;
     if ("code" in result) {
       this.#socket?.destroy();
-      done(this.#report(result) ?? result);
+      const fault = this.#isCallersFault(result) ? callersFault(result) : result;
+      done(this.#report(fault) ?? fault);
       return;
     }
     this.#unwatch();
     this.#report(undefined);
     done(result);
+  }
+
+  /** A caller can name what is dead, barred, silent or speaks first: of the proxy only its refusal of our credentials says something then. */
+  #isCallersFault({ code }: EgressFault): boolean {
+    return this.#path.isCallers && this.#isAsked && code !== "proxy_auth";
   }
 
   #take() {
@@ -174,10 +187,18 @@ export class Tunnel {
     return done;
   }
 
-  #arm(ms: number, fault: EgressFault): void {
+  /** From now on a standstill is this fault: of the proxy at first, then of what is behind it. */
+  #arm(fault: EgressFault): void {
+    const { connectMs } = this.#end;
+    const ms = connectMs === undefined ? HALF_MS : connectMs - (performance.now() - this.#begunMs);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#finish(fault), ms);
   }
+}
+
+/** The proxy was reached: what failed is behind it. */
+function callersFault({ code, detail }: EgressFault): EgressFault {
+  return { code: code === "proxy_unreachable" ? "proxy_target" : code, detail };
 }
 
 function detailOf(error: unknown): string {

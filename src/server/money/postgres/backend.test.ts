@@ -7,7 +7,7 @@ import { createLedger, type Ledger } from "#server/money/ledger.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type Store } from "#server/store/db.ts";
 import { getUser } from "#server/store/users.ts";
-import { bill, order } from "#test/worlds/ledger-world.ts";
+import { bill, codeTerms, order } from "#test/worlds/ledger-world.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
 import { seedAccount, seedChannel, seedRedemption } from "#test/worlds/stores.ts";
 
@@ -150,6 +150,7 @@ test.each(["before", "after"] as const)(
       redemptionId: await seedRedemption(direct.db, { quota: 10 }),
       giverId: null,
       inviterId: 0,
+      terms: codeTerms,
       display: { quotaPerUnit: 500_000, inCurrency: true },
     };
     cutNext();

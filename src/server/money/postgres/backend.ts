@@ -31,7 +31,7 @@ import {
   codeBook,
   codeOf,
   commissionBook,
-  isPartnerOperation,
+  furtherIdsOf,
   orderKeysOf,
   PARTNER_LEDGER_SHEET,
   usersOf,
@@ -51,11 +51,9 @@ import {
   LOG_SHEET,
   RESERVATION_SHEET,
   type ReservationRow,
-  ROLLUP_SHEET,
   reservationBook,
   SEEN_SHEET,
   type Sheet,
-  SUM_SHEET,
   TOKEN_SHEET,
   type TokenRow,
   tokenBook,
@@ -73,8 +71,9 @@ import {
   type Reservation,
   windowKey,
 } from "#server/money/rows.ts";
-import { applyOperations } from "#server/money/rules.ts";
+import { applyOperations, isPartnerOperation } from "#server/money/rules.ts";
 import { sumsOf } from "#server/money/rules-sums.ts";
+import { ROLLUP_SHEET, SUM_SHEET } from "#server/money/sum-row-codec.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
 import { spanOf } from "#server/store/span.ts";
@@ -94,7 +93,7 @@ export function createPostgresBackend(store: PostgresStore, node: string): Ledge
       await liveness.renewLease(leaseSec);
     },
     dropLease: () => liveness.dropLease(),
-    buryDead: () => liveness.buryDead(),
+    expireLeases: () => liveness.expireLeases(),
     close: () => connection.close(),
   };
 }
@@ -238,7 +237,7 @@ async function load(send: Send, { operations }: Batch): Promise<Books> {
       channelIds.length > 0 ? send("channels", [channelIds]) : [],
       loadLimits(send, operations),
       send<ReservationRow>("reservations", [requestIds]),
-      send<BookedRow>("booked", [requestIds]),
+      send<BookedRow>("booked", [[...requestIds, ...partners.flatMap(furtherIdsOf)]]),
       partners.length === 0 ? [] : send<CodeRow>("codes", [sorted(partners.map(codeOf))]),
       partners.length === 0 ? [] : send<CommissionRow>("commissions", [partnerIds]),
       orderKeys.orderNos.length === 0 ? noOrders() : loadOrders(send, orderKeys),

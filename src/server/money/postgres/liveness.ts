@@ -11,7 +11,7 @@ export interface Liveness {
   renewLease(leaseSec: number): Promise<void>;
   dropLease(): Promise<void>;
   /** Declares processes dead that show no sign of being alive. */
-  buryDead(): Promise<void>;
+  expireLeases(): Promise<void>;
   /** What was seen of others does not count: our own connection was lost, perhaps every connection was. */
   doubtSightings(): void;
 }
@@ -65,7 +65,7 @@ export function createLiveness({ db }: PostgresStore, node: string): Liveness {
       leaseSec = 0;
       await db.deleteFrom("nodes").where("node", "=", node).execute();
     },
-    async buryDead() {
+    async expireLeases() {
       const gone = await findGone();
       await sql`DELETE FROM nodes WHERE node <> ${node} AND (lease_until < ${DATABASE_NOW}
         OR (node = ANY(${gone}) AND NOT ${HELD}))`.execute(db);

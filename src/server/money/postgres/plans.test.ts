@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
 import { openStore, type PostgresStore } from "#server/store/db.ts";
-import { bill, order, type Parties } from "#test/worlds/ledger-world.ts";
+import { bill, codeTerms, order, type Parties } from "#test/worlds/ledger-world.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
 import { seedAccount, seedChannel, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 
@@ -92,7 +92,7 @@ async function doEverything(round: number): Promise<void> {
   await ledger.release(given.requestId);
   const inviterId = await seedUser(store.db);
   const redemptionId = await seedRedemption(store.db, { quota: 1_000_000 });
-  const code = { userId, redemptionId, giverId: null, inviterId, display };
+  const code = { userId, redemptionId, giverId: null, inviterId, terms: codeTerms, display };
   await ledger.redeem({ operationId: `plans-${round}`, ...code });
 }
 

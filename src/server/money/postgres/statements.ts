@@ -33,7 +33,6 @@ import {
   PLANNED_SHEET,
 } from "#server/money/plan-row-codec.ts";
 import {
-  addToSums,
   BOOKED_COLUMNS,
   type ColumnType,
   columnNames,
@@ -41,15 +40,14 @@ import {
   LOG_SHEET,
   RESERVATION_COLUMNS,
   RESERVATION_SHEET,
-  ROLLUP_SHEET,
   SEEN_SHEET,
   type Sheet,
-  SUM_SHEET,
   TOKEN_COLUMNS,
   TOKEN_SHEET,
   USER_COLUMNS,
   USER_SHEET,
 } from "#server/money/row-codec.ts";
+import { addToSums, ROLLUP_SHEET, SUM_SHEET } from "#server/money/sum-row-codec.ts";
 
 /**
  * For the ledger backend's session alone, set in it, not when it connects: poolers refuse that, and options in the operator's URL

@@ -1,82 +1,200 @@
-// Compares a price list with the prices in force, and says of every row whether a person may take it unseen (requirements X02). Pure.
-import type { ModelPrice, PriceDraftRow, PriceFlag } from "#contract/price-list.ts";
-import type { Rational } from "#server/money/rational.ts";
-import type { Listed, PriceList } from "./lists.ts";
+// Compares a price list with the prices in force, and says of every row whether a person has to look at it (requirements X02). Pure.
+
+import type { PriceDraftRow } from "#contract/price-draft.ts";
+import { type ListTier, type ModelPrice, PRICE_FLAGS, type PriceFlag } from "#contract/price-list.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
+import { cacheWriteRatioRule, completionRatioRule, defaultTiers } from "#contract/prices.ts";
+import { parseRational, type Rational } from "#server/money/rational.ts";
+import { isSamePrice, mostChange, type PriceBounds, suspicions, verdictOf } from "./guards.ts";
+import type { Listed, ListedRatios, PriceList } from "./listed.ts";
+import { type WeekUse, weekAfter } from "./week.ts";
 
 /** What calls of a model came to. */
 export interface ModelUse {
   /** Of the last 30 days. */
   readonly calls: number;
-  /** Of the last 7 days, quota in its units. */
-  readonly week: { readonly quota: number; readonly promptTokens: number; readonly completionTokens: number };
+  readonly week: WeekUse;
 }
 
 export interface DraftInput {
   /** Models that have a price or a channel: no call here asks for others of the list. */
   readonly models: Iterable<string>;
   readonly list: PriceList;
+  readonly bounds: PriceBounds;
+  /** `2026-12-31`. */
+  readonly today: string;
   priceOf(model: string): ModelPrice | undefined;
+  unitOf(model: string): PriceUnit;
   callsOf(model: string): ModelUse | undefined;
+  /** The name of a model in the list, where it has another one than here. */
+  nameOf(model: string): string | undefined;
+  /** What others say that a model costs. */
+  othersOf(model: string): readonly ModelPrice[];
+  /** Whether a list that comes before this one has a price of the model; absent = none does. */
+  isOutranked?(model: string): boolean;
+  /** The tiers that a model has once its own row is this one: those of the tables, some of which follow its price. */
+  tiersAfter(model: string, own: OwnRatios): readonly ListTier[];
+  /** Models that the list named before. */
+  readonly known: ReadonlySet<string>;
 }
 
-/** Dollars a million: more is a mistake of units. */
-const MOST_RATIO = 5_000;
-const MOST_RISE = 20;
-const MOST_FALL = -50;
-/** So many times the old price, or a part of it, within 3 %, is a mistake of units. */
-const UNITS = [1e3, 1e6];
-const UNIT_TOLERANCE = 0.03;
-
-const REFUSING = new Set<PriceFlag>(["unreadable", "too_dear", "unit", "per_call", "twice"]);
-
-/** The models of the list that concern us, by name. */
-export function draftRows({ models, list, priceOf, callsOf }: DraftInput): PriceDraftRow[] {
+/** The models of the list that concern us, by name, and those that were in it and are no more. */
+export function draftRows(input: DraftInput): PriceDraftRow[] {
   const rows: PriceDraftRow[] = [];
-  for (const model of [...new Set(models)].toSorted()) {
-    const listed = list.get(model);
-    if (listed !== undefined) rows.push(draftRow(model, listed, priceOf(model), callsOf(model)));
+  for (const model of [...new Set(input.models)].toSorted()) {
+    // The model's own name first: a table of names adds to a list, and changes none of its entries.
+    const alias = input.list.has(model) ? undefined : input.nameOf(model);
+    const listed = input.list.get(alias ?? model);
+    if (listed !== undefined) rows.push(draftRow(input, { model, listed, listed_as: alias ?? "" }));
+    else if (input.known.has(model)) rows.push(goneRow(input, model));
   }
   return rows;
 }
 
-function draftRow(
-  model: string,
-  listed: Listed | PriceFlag,
-  old: ModelPrice | undefined,
-  use: ModelUse | undefined,
-): PriceDraftRow {
-  const before = use?.week.quota ?? 0;
-  const row = { model, old: old ?? null, calls: use?.calls ?? 0, quota_before: before };
-  if (typeof listed === "string")
-    return { ...row, fresh: null, change: null, flags: [listed], verdict: "refused", quota_after: before };
-  const fresh = priceTexts(listed, old);
-  const flags = flagsOf(listed, fresh, old);
-  const isSame = old !== undefined && KEYS.every((key) => old[key] === fresh[key]);
-  const isRefused = flags.some((flag) => REFUSING.has(flag));
+interface Found {
+  readonly model: string;
+  readonly listed: Listed | PriceFlag;
+  readonly listed_as: string;
+}
+
+function rowOf({ priceOf, callsOf, unitOf }: DraftInput, model: string) {
+  const use = callsOf(model);
+  const quota = use?.week.quota ?? 0;
   return {
-    ...row,
-    fresh,
-    change: changeOf(fresh, old) ?? null,
-    flags: isSame ? [] : flags,
-    verdict: isSame ? "same" : isRefused ? "refused" : flags.length > 0 ? "doubtful" : "fine",
-    quota_after: old && use ? weekAfter(use.week, old, fresh) : before,
+    model,
+    listed_as: "",
+    unit: unitOf(model),
+    old: priceOf(model) ?? null,
+    fresh: null,
+    change: null,
+    calls: use?.calls ?? 0,
+    quota_before: quota,
+    quota_after: quota,
+    is_estimate: false,
   };
 }
 
-const KEYS = ["model_ratio", "completion_ratio", "cache_ratio", "cache_write_ratio"] as const;
+function goneRow(input: DraftInput, model: string): PriceDraftRow {
+  return { ...rowOf(input, model), flags: [], verdict: "gone" };
+}
 
-/** What the list leaves open stays as it is. */
+function draftRow(input: DraftInput, { model, listed, listed_as }: Found): PriceDraftRow {
+  const row = { ...rowOf(input, model), listed_as };
+  if (typeof listed === "string") return { ...row, flags: [listed], verdict: "refused" };
+  const old = row.old ?? undefined;
+  const { unit } = listed;
+  // What counts something else cannot be compared: it is shown.
+  if (unit !== row.unit) {
+    const fresh = priceTexts(listed, undefined);
+    return { ...row, unit, fresh, flags: inOrder([...listed.flags, "kind"]), verdict: "refused" };
+  }
+  const base = priceTexts(listed, old);
+  const { tiers, isMixed } = tiersOf(input, { model, listed, base });
+  const fresh = { ...base, tiers };
+  const others = [
+    ...listed.others.map((ratios) => priceTexts({ ratios, lastDay: "" }, undefined)),
+    ...input.othersOf(model),
+  ];
+  const { today, bounds } = input;
+  const flags = inOrder([
+    ...listed.flags,
+    ...(isMixed ? (["tiers"] as const) : []),
+    ...(input.isOutranked?.(model) ? (["outranked"] as const) : []),
+    ...suspicions({ model, unit, fresh, old, others, today }, bounds),
+  ]);
+  const isSame = old !== undefined && isSamePrice(model, old, fresh);
+  const use = input.callsOf(model);
+  const bill = old && use && !isSame ? weekAfter(use.week, { model, unit, old, fresh }) : undefined;
+  return {
+    ...row,
+    fresh,
+    change: mostChange(model, fresh, old) ?? null,
+    flags: isSame ? flags.filter((flag) => flag === "deprecated") : flags,
+    verdict: isSame ? "same" : verdictOf(flags),
+    ...(bill && { quota_after: bill.quota, is_estimate: bill.isEstimate }),
+  };
+}
+
+function inOrder(flags: readonly PriceFlag[]): PriceFlag[] {
+  return PRICE_FLAGS.filter((flag) => flags.includes(flag));
+}
+
+const TIER_RATIOS = ["model_ratio", "completion_ratio", "cache_ratio", "cache_write_ratio"] as const;
+const RATIOS = [
+  ...TIER_RATIOS,
+  "audio_ratio",
+  "audio_completion_ratio",
+  "image_ratio",
+  "image_completion_ratio",
+] as const satisfies readonly (keyof ListedRatios)[];
+
+/** The ratios of a row of its own. */
+export type OwnRatios = Pick<ModelPrice, (typeof RATIOS)[number]>;
+
+/** What the list leaves open stays as it is; without tiers. */
 function priceTexts(
-  { input, output, cacheRead, cacheWrite }: Listed,
+  { ratios, lastDay }: Pick<Listed, "ratios" | "lastDay">,
   old: ModelPrice | undefined,
 ): ModelPrice {
-  const text = (ratio: Rational | undefined, ours: string | undefined) =>
-    ratio === undefined ? (ours ?? "") : sixDecimals(ratio);
+  const text = (key: (typeof RATIOS)[number]) => {
+    const ratio = ratios[key];
+    return ratio === undefined ? (old?.[key] ?? "") : sixDecimals(ratio);
+  };
   return {
-    model_ratio: sixDecimals(input),
-    completion_ratio: text(output, old?.completion_ratio),
-    cache_ratio: text(cacheRead, old?.cache_ratio),
-    cache_write_ratio: text(cacheWrite, old?.cache_write_ratio),
+    model_ratio: sixDecimals(ratios.model_ratio),
+    completion_ratio: text("completion_ratio"),
+    cache_ratio: text("cache_ratio"),
+    cache_write_ratio: text("cache_write_ratio"),
+    audio_ratio: text("audio_ratio"),
+    audio_completion_ratio: text("audio_completion_ratio"),
+    image_ratio: text("image_ratio"),
+    image_completion_ratio: text("image_completion_ratio"),
+    tiers: [],
+    last_day: lastDay || (old?.last_day ?? ""),
+  };
+}
+
+/**
+ * A list that names tiers names them all, but what is built in at another length stays, which a person has to look at (`isMixed`); one that
+ * names none leaves them as they are.
+ */
+function tiersOf(
+  { tiersAfter }: DraftInput,
+  { model, listed, base }: { readonly model: string; readonly listed: Listed; readonly base: ModelPrice },
+): { readonly tiers: ListTier[]; readonly isMixed: boolean } {
+  const stay = tiersAfter(model, base);
+  if (listed.tiers.length === 0) return { tiers: [...stay], isMixed: false };
+  const named = listed.tiers.map(({ above, ratios }) => ({ above, ...tierTexts(model, ratios, base) }));
+  const left = stay.filter(
+    ({ above }) => isBuiltInTier(model, above) && !named.some((tier) => tier.above === above),
+  );
+  const tiers = [...named, ...left].toSorted((one, other) => one.above - other.above);
+  return { tiers, isMixed: left.length > 0 };
+}
+
+function isBuiltInTier(model: string, above: number): boolean {
+  return Object.hasOwn(defaultTiers, model) && defaultTiers[model]?.includes(above) === true;
+}
+
+/** A tier with all its ratios: what the list leaves open is as for short prompts. */
+function tierTexts(
+  model: string,
+  ratios: ListedRatios,
+  base: Pick<ModelPrice, (typeof TIER_RATIOS)[number]>,
+): Omit<ListTier, "above"> {
+  const text = (ratio: Rational | undefined, plain: string) =>
+    ratio === undefined ? plain : sixDecimals(ratio);
+  return {
+    model_ratio: sixDecimals(ratios.model_ratio),
+    completion_ratio: text(
+      ratios.completion_ratio,
+      base.completion_ratio || sixDecimals(parseRational(completionRatioRule(model))),
+    ),
+    cache_ratio: text(ratios.cache_ratio, base.cache_ratio || "1"),
+    cache_write_ratio: text(
+      ratios.cache_write_ratio,
+      base.cache_write_ratio || String(cacheWriteRatioRule(model)),
+    ),
   };
 }
 
@@ -87,53 +205,4 @@ export function sixDecimals({ n, d }: Rational): string {
     .padStart(6, "0")
     .replace(/0+$/, "");
   return `${millionths / 1_000_000n}${decimals === "" ? "" : `.${decimals}`}`;
-}
-
-/** In percent, with two decimals. */
-function changeOf(fresh: ModelPrice, old: ModelPrice | undefined): number | undefined {
-  const before = Number(old?.model_ratio ?? 0);
-  return before === 0 ? undefined : Math.round((Number(fresh.model_ratio) / before - 1) * 10_000) / 100;
-}
-
-function flagsOf(listed: Listed, fresh: ModelPrice, old: ModelPrice | undefined): PriceFlag[] {
-  const flags: PriceFlag[] = [];
-  const ratio = Number(fresh.model_ratio);
-  const change = changeOf(fresh, old);
-  if (ratio === 0) flags.push("unreadable");
-  if (ratio > MOST_RATIO) flags.push("too_dear");
-  if (change !== undefined && isUnitMistake(change / 100 + 1)) flags.push("unit");
-  if (change !== undefined && change > MOST_RISE) flags.push("rise");
-  if (change !== undefined && change < MOST_FALL) flags.push("fall");
-  if (old !== undefined && Number(old.model_ratio) === 0) flags.push("from_free");
-  // Twice the output below the input; embeddings have no output at all.
-  const { output, cacheRead } = listed;
-  if (output !== undefined && output.n > 0n && output.n * 2n < output.d) flags.push("output_cheap");
-  if (cacheRead !== undefined && cacheRead.n > cacheRead.d) flags.push("cache_dear");
-  return flags;
-}
-
-function isUnitMistake(times: number): boolean {
-  return UNITS.some((unit) => {
-    const off = times > 1 ? times / unit : times * unit;
-    return Math.abs(off - 1) <= UNIT_TOLERANCE;
-  });
-}
-
-/** What the week's calls would have cost by the new price, from the tokens that were billed in it. */
-function weekAfter(week: ModelUse["week"], old: ModelPrice, fresh: ModelPrice): number {
-  const of = (price: ModelPrice) =>
-    (week.promptTokens + week.completionTokens * Number(price.completion_ratio || 1)) *
-    Number(price.model_ratio);
-  const before = of(old);
-  return before === 0 ? week.quota : Math.round((week.quota * of(fresh)) / before);
-}
-
-/** What makes the whole list doubtful; "" = nothing. `lastListed` = how many models it named when it was last published. */
-export function listWarning(rows: readonly PriceDraftRow[], listed: number, lastListed: number): string {
-  const changed = rows.filter(({ verdict }) => verdict !== "same").length;
-  if (lastListed > 0 && listed < lastListed * 0.9)
-    return `价目表只有 ${listed} 个模型，上次发布时有 ${lastListed} 个：可能不完整`;
-  if (rows.length >= 10 && changed > rows.length * 0.3)
-    return `${rows.length} 个模型中有 ${changed} 个价格不同：请先确认格式与单位`;
-  return "";
 }

@@ -1,30 +1,31 @@
 // Reads published price lists in five shapes into ratios (requirements X01). Pure; throws PriceListError for a text that is no such list.
-// Numbers are read from their text, so that 2.5e-06 a token is exactly 2.5 dollars a million.
+
 import type { PriceFlag, PriceFormat } from "#contract/price-list.ts";
-import { divide, multiply, parseRational, type Rational } from "#server/money/rational.ts";
+import type { PriceUnit } from "#contract/price-unit.ts";
+import {
+  dayIn,
+  type Fields,
+  fieldsOf,
+  isFields,
+  own,
+  PriceListError,
+  parseList,
+  rowsOf,
+  textOf,
+} from "./list-json.ts";
+import {
+  dollarRatios,
+  dollarTiers,
+  type Listed,
+  listed,
+  type PriceList,
+  plainRatios,
+  type RawPrices,
+  type ReadTiers,
+} from "./listed.ts";
 
-/** What a list says of one model; ratios as exact fractions. */
-export interface Listed {
-  readonly input: Rational;
-  readonly output: Rational | undefined;
-  readonly cacheRead: Rational | undefined;
-  readonly cacheWrite: Rational | undefined;
-}
-
-/** By model: its price, or why the list has none that can be used. */
-export type PriceList = ReadonlyMap<string, Listed | PriceFlag>;
-
-/** A text that is no price list; the message is for the user. */
-export class PriceListError extends Error {
-  override readonly name = "PriceListError";
-}
-
-/** Ratio 1 = 2 dollars a million tokens (requirements W14). */
-const DOLLARS_OF_RATIO = { n: 2n, d: 1n };
-const MILLION = { n: 1_000_000n, d: 1n };
 const ONE = { n: 1n, d: 1n };
-
-type Fields = Readonly<Record<string, unknown>>;
+const MILLION = { n: 1_000_000n, d: 1n };
 
 /** Models of a list stand at most once; a second row makes the price doubtful beyond use. */
 class Found {
@@ -38,35 +39,13 @@ class Found {
 
 /** Reads a list; without a format it is told by the shape. Throws: PriceListError. */
 export function readPriceList(text: string, format?: PriceFormat): { format: PriceFormat; list: PriceList } {
-  const root = parse(text);
+  const root = parseList(text);
   const shape = format ?? shapeOf(root);
   if (shape === undefined) throw new PriceListError("认不出这种价目表，请选择格式");
   const list = READERS[shape](root);
   if (list.size === 0) throw new PriceListError("价目表中没有模型，请检查格式与地址");
   return { format: shape, list };
 }
-
-/** JSON with every number as its text. */
-function parse(text: string): Fields {
-  const reviver = (_key: string, value: unknown, context?: { source?: string }) =>
-    typeof value === "number" ? (context?.source ?? String(value)) : value;
-  let root: unknown;
-  try {
-    root = JSON.parse(text, reviver);
-  } catch {
-    throw new PriceListError("价目表不是 JSON");
-  }
-  if (!isFields(root)) throw new PriceListError("价目表须为 JSON 对象");
-  return root;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-const rowsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : []);
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function shapeOf(root: Fields): PriceFormat | undefined {
   const [first] = rowsOf(root["data"]);
@@ -87,6 +66,11 @@ const READERS: Readonly<Record<PriceFormat, (root: Fields) => PriceList>> = {
   "new-api-ratio": readNewApiRatios,
 };
 
+/** What beside the price itself stands with a model. */
+function beside({ tiers, isWhole }: ReadTiers, flags: readonly PriceFlag[] = []) {
+  return { tiers, flags: isWhole ? flags : [...flags, "tiers" as const] };
+}
+
 /** Who makes models: their own price comes before that of a reseller, and before each other in this order. */
 const MAKERS =
   "openai anthropic google deepseek xai mistral moonshotai alibaba zhipuai minimax cohere groq perplexity".split(
@@ -95,14 +79,51 @@ const MAKERS =
 
 function readModelsDev(root: Fields): PriceList {
   const list = new Map<string, Listed | PriceFlag>();
-  for (const maker of MAKERS) {
-    for (const [model, entry] of Object.entries(fieldsOf(fieldsOf(root[maker])["models"]))) {
-      const cost = fieldsOf(fieldsOf(entry)["cost"]);
-      if (list.has(model) || Object.keys(cost).length === 0) continue;
-      list.set(model, priced(ONE, cost["input"], cost["output"], cost["cache_read"], cost["cache_write"]));
+  for (const maker of MAKERS)
+    for (const [model, value] of Object.entries(fieldsOf(fieldsOf(root[maker])["models"]))) {
+      const entry = fieldsOf(value);
+      const cost = fieldsOf(entry["cost"]);
+      if (Object.keys(cost).length === 0) continue;
+      const known = list.get(model);
+      list.set(model, known === undefined ? ofModelsDev(entry, cost) : withOther(known, cost));
     }
-  }
   return list;
+}
+
+/** Another maker's offer does not count, but tells a mistake of units. */
+function withOther(known: Listed | PriceFlag, cost: Fields): Listed | PriceFlag {
+  const ratios = dollarRatios(modelsDevPrices(cost), ONE);
+  return typeof known === "string" || ratios === undefined
+    ? known
+    : { ...known, others: [...known.others, ratios] };
+}
+
+function ofModelsDev(entry: Fields, cost: Fields): Listed | PriceFlag {
+  const base = modelsDevPrices(cost);
+  const long = fieldsOf(cost["context_over_200k"]);
+  const rows = Array.isArray(cost["tiers"])
+    ? rowsOf(cost["tiers"]).map((tier) => ({ above: contextOf(tier["tier"]), raw: modelsDevPrices(tier) }))
+    : [{ above: "200000", raw: modelsDevPrices(long) }].slice(0, Object.keys(long).length === 0 ? 0 : 1);
+  const flags = entry["status"] === "deprecated" ? (["deprecated"] as const) : [];
+  return listed(dollarRatios(base, ONE), beside(dollarTiers(rows, { base, factor: ONE }), flags));
+}
+
+/** Only the length of the input makes tiers here. */
+function contextOf(value: unknown): unknown {
+  const { type, size } = fieldsOf(value);
+  return type === "context" ? size : undefined;
+}
+
+function modelsDevPrices(cost: Fields): RawPrices {
+  const { input, output, cache_read, cache_write, input_audio, output_audio } = cost;
+  return {
+    input,
+    output,
+    cacheRead: cache_read,
+    cacheWrite: cache_write,
+    audioIn: input_audio,
+    audioOut: output_audio,
+  };
 }
 
 /** Rows that are an example or a rule. */
@@ -112,20 +133,67 @@ function readLiteLlm(root: Fields): PriceList {
   const found = new Found();
   for (const [model, value] of Object.entries(root)) {
     const entry = fieldsOf(value);
-    if (NO_MODELS.has(model) || !("litellm_provider" in entry)) continue;
-    // A picture, a second, a call: these are no prices of tokens.
-    if (!("input_cost_per_token" in entry)) {
-      found.add(model, "per_call");
-      continue;
-    }
-    const read = entry["cache_read_input_token_cost"];
-    const write = entry["cache_creation_input_token_cost"];
-    found.add(
-      model,
-      priced(MILLION, entry["input_cost_per_token"], entry["output_cost_per_token"], read, write),
-    );
+    if (!NO_MODELS.has(model) && "litellm_provider" in entry) found.add(model, ofLiteLlm(entry));
   }
   return found.list;
+}
+
+function ofLiteLlm(entry: Fields): Listed | PriceFlag {
+  const lastDay = dayIn(entry["deprecation_date"]);
+  const base = liteLlmPrices(entry, "");
+  if (!("input_cost_per_token" in entry)) return ofPieces(entry, lastDay);
+  const { tiers, isWhole } = dollarTiers(liteLlmTiers(entry), { base, factor: MILLION });
+  return listed(dollarRatios(base, MILLION), { lastDay, ...beside({ tiers, isWhole }) });
+}
+
+/** What LiteLLM prices by something else than tokens: its field, the unit it stands for, and how many of its own make one. */
+const PIECES: readonly (readonly [field: string, unit: PriceUnit, times: bigint])[] = [
+  ["output_cost_per_image", "image", 1n],
+  ["input_cost_per_image", "image", 1n],
+  ["input_cost_per_character", "character", 1_000_000n],
+  ["output_cost_per_video_per_second", "second", 1n],
+  ["input_cost_per_second", "minute", 60n],
+  ["input_cost_per_query", "call", 1n],
+];
+
+function ofPieces(entry: Fields, lastDay: string): Listed | PriceFlag {
+  const piece =
+    entry["mode"] === "video_generation" && "output_cost_per_second" in entry
+      ? (["output_cost_per_second", "second", 1n] as const)
+      : PIECES.find(([field]) => field in entry);
+  if (piece === undefined) return "per_call";
+  const [field, unit, times] = piece;
+  return listed(dollarRatios({ input: entry[field] }, { n: times, d: 1n }, unit), { unit, lastDay });
+}
+
+function liteLlmPrices(entry: Fields, end: string): RawPrices {
+  return {
+    input: entry[`input_cost_per_token${end}`],
+    output: entry[`output_cost_per_token${end}`],
+    cacheRead: entry[`cache_read_input_token_cost${end}`],
+    cacheWrite: entry[`cache_creation_input_token_cost${end}`],
+    audioIn: entry[`input_cost_per_audio_token${end}`],
+    audioOut: entry[`output_cost_per_audio_token${end}`],
+    imageIn: entry[`input_cost_per_image_token${end}`],
+    imageOut: entry[`output_cost_per_image_token${end}`],
+  };
+}
+
+/** `…_above_200k_tokens` beside the plain fields, or rows with a range of input. */
+function liteLlmTiers(entry: Fields): { above: unknown; raw: RawPrices }[] {
+  const ends = Object.keys(entry).flatMap((field) => {
+    const [, thousands] = /^input_cost_per_token_above_(\d{1,6})k_tokens$/.exec(field) ?? [];
+    return thousands === undefined ? [] : [thousands];
+  });
+  const rows = ends.map((thousands) => ({
+    above: String(Number(thousands) * 1_000),
+    raw: liteLlmPrices(entry, `_above_${thousands}k_tokens`),
+  }));
+  const ranges = rowsOf(entry["tiered_pricing"]).map((tier) => {
+    const [from] = Array.isArray(tier["range"]) ? tier["range"] : [];
+    return { above: from, raw: liteLlmPrices(tier, "") };
+  });
+  return [...rows, ...ranges.filter(({ above }) => above !== "0")];
 }
 
 function readOpenRouter(root: Fields): PriceList {
@@ -135,28 +203,59 @@ function readOpenRouter(root: Fields): PriceList {
     const pricing = fieldsOf(entry["pricing"]);
     // A variable price is none, and the free variant of a model is another offer.
     if (textOf(pricing["prompt"]).startsWith("-") || id.includes(":")) continue;
-    const { prompt, completion, input_cache_read, input_cache_write } = pricing;
-    const model = id.slice(id.indexOf("/") + 1);
-    found.add(model, priced(MILLION, prompt, completion, input_cache_read, input_cache_write));
+    const base = openRouterPrices(pricing);
+    const rows = rowsOf(pricing["overrides"]).map((tier) => ({
+      above: tier["min_prompt_tokens"],
+      raw: openRouterPrices(tier),
+    }));
+    const lastDay = dayIn(entry["expiration_date"]);
+    const tiers = beside(dollarTiers(rows, { base, factor: MILLION }));
+    found.add(id.slice(id.indexOf("/") + 1), listed(dollarRatios(base, MILLION), { lastDay, ...tiers }));
   }
   return found.list;
 }
 
+/** Its price of a picture counts pictures with one vendor and tokens with another: it is left out. */
+function openRouterPrices({
+  prompt,
+  completion,
+  input_cache_read,
+  input_cache_write,
+  audio,
+}: Fields): RawPrices {
+  return {
+    input: prompt,
+    output: completion,
+    cacheRead: input_cache_read,
+    cacheWrite: input_cache_write,
+    audioIn: audio,
+  };
+}
+
 function readNewApi(root: Fields): PriceList {
   const found = new Found();
-  for (const entry of rowsOf(root["data"])) {
-    const isPerCall = textOf(entry["quota_type"]) === "1" || textOf(entry["billing_mode"]) === "tiered_expr";
-    const price = isPerCall
-      ? "per_call"
-      : ratios(
-          entry["model_ratio"],
-          entry["completion_ratio"],
-          entry["cache_ratio"],
-          entry["create_cache_ratio"],
-        );
-    found.add(textOf(entry["model_name"]), price);
-  }
+  for (const entry of rowsOf(root["data"])) found.add(textOf(entry["model_name"]), ofNewApi(entry));
   return found.list;
+}
+
+function ofNewApi(entry: Fields): Listed | PriceFlag {
+  if (textOf(entry["billing_mode"]) === "tiered_expr") return "per_call";
+  if (textOf(entry["quota_type"]) === "1") {
+    const call = dollarRatios({ input: entry["model_price"] }, ONE, "call");
+    return call === undefined ? "per_call" : listed(call, { unit: "call", flags: ["per_call"] });
+  }
+  return listed(
+    plainRatios({
+      model_ratio: entry["model_ratio"],
+      completion_ratio: entry["completion_ratio"],
+      cache_ratio: entry["cache_ratio"],
+      cache_write_ratio: entry["create_cache_ratio"],
+      audio_ratio: entry["audio_ratio"],
+      audio_completion_ratio: entry["audio_completion_ratio"],
+      image_ratio: entry["image_ratio"],
+      image_completion_ratio: undefined,
+    }),
+  );
 }
 
 /** What New API shows for a model that it has no price for. */
@@ -164,57 +263,22 @@ const UNKNOWN_RATIO = "37.5";
 
 function readNewApiRatios(root: Fields): PriceList {
   const data = fieldsOf(root["data"]);
-  const table = (name: string) => fieldsOf(data[name]);
   const found = new Found();
-  for (const [model, ratio] of Object.entries(table("model_ratio"))) {
-    const completion = own(table("completion_ratio"), model);
+  for (const [model, ratio] of Object.entries(fieldsOf(data["model_ratio"]))) {
+    const of = (table: string) => own(fieldsOf(data[table]), model);
+    const completion = of("completion_ratio");
     if (ratio === UNKNOWN_RATIO && (completion === undefined || completion === "1")) continue;
-    const cache = own(table("cache_ratio"), model);
-    found.add(model, ratios(ratio, completion, cache, own(table("create_cache_ratio"), model)));
+    const ratios = plainRatios({
+      model_ratio: ratio,
+      completion_ratio: completion,
+      cache_ratio: of("cache_ratio"),
+      cache_write_ratio: of("create_cache_ratio"),
+      audio_ratio: of("audio_ratio"),
+      audio_completion_ratio: of("audio_completion_ratio"),
+      image_ratio: of("image_ratio"),
+      image_completion_ratio: undefined,
+    });
+    found.add(model, listed(ratios));
   }
   return found.list;
-}
-
-function own(table: Fields, name: string): unknown {
-  return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-/** A price in dollars, `factor` times for a million tokens. */
-function priced(factor: Rational, ...[input, output, cacheRead, cacheWrite]: unknown[]): Listed | PriceFlag {
-  const dollars = read(input);
-  if (dollars === undefined || dollars.n === 0n) return "unreadable";
-  const part = (value: unknown) => {
-    const dollarsOfPart = read(value);
-    return dollarsOfPart && divide(dollarsOfPart, dollars);
-  };
-  if ([output, cacheRead, cacheWrite].some(isBroken)) return "unreadable";
-  const perMillion = multiply(dollars, factor);
-  return {
-    input: divide(perMillion, DOLLARS_OF_RATIO),
-    output: part(output),
-    cacheRead: part(cacheRead),
-    cacheWrite: part(cacheWrite),
-  };
-}
-
-function ratios(...[input, output, cacheRead, cacheWrite]: unknown[]): Listed | PriceFlag {
-  const ratio = read(input);
-  if (ratio === undefined || ratio.n === 0n) return "unreadable";
-  if ([output, cacheRead, cacheWrite].some(isBroken)) return "unreadable";
-  return {
-    input: ratio,
-    output: read(output),
-    cacheRead: read(cacheRead),
-    cacheWrite: read(cacheWrite),
-  };
-}
-
-/** Something stands there, but no number that is not negative. */
-function isBroken(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== "" && read(value) === undefined;
-}
-
-function read(value: unknown): Rational | undefined {
-  if (typeof value !== "string" || !/^\d+(\.\d+)?(e[+-]?\d{1,2})?$/i.test(value)) return undefined;
-  return parseRational(value);
 }

@@ -52,7 +52,7 @@ export function createSqliteBackend(
     async dropLease(node) {
       await store.db.deleteFrom("nodes").where("node", "=", node).execute();
     },
-    async buryDead(node) {
+    async expireLeases(node) {
       // The lock on the data directory proves that no other process is alive.
       await store.db.deleteFrom("nodes").where("node", "!=", node).execute();
     },

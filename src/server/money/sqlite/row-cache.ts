@@ -29,7 +29,7 @@ import {
   codeBook,
   codeOf,
   commissionBook,
-  isPartnerOperation,
+  furtherIdsOf,
   orderKeysOf,
   usersOf,
 } from "#server/money/partner-row-codec.ts";
@@ -61,7 +61,7 @@ import {
   windowKey,
 } from "#server/money/rows.ts";
 
-import { isOfCall } from "#server/money/rules.ts";
+import { isOfCall, isPartnerOperation } from "#server/money/rules.ts";
 
 const SQL = {
   user: `SELECT ${USER_COLUMNS} FROM users WHERE id = ?`,
@@ -183,7 +183,8 @@ export class RowCache {
   }
 
   #loadPartners(operation: PartnerOperation): void {
-    const { commissions, codes } = this.#books;
+    const { commissions, codes, booked } = this.#books;
+    for (const id of furtherIdsOf(operation)) if (!booked.has(id)) this.#loadBooked(id);
     for (const userId of usersOf(operation)) {
       this.#loadParties(userId, 0);
       if (commissions.has(userId)) continue;

@@ -16,6 +16,12 @@ const log = fc.record({
   estimated: fc.constantFrom(0, 1),
   trail: text,
 });
+const kindsLog = fc
+  .tuple(log, fc.string({ minLength: 1 }))
+  .map(([plain, token_kinds]) => ({ ...plain, token_kinds }));
+const versionLog = fc
+  .tuple(fc.oneof(log, kindsLog), count)
+  .map(([plain, price_version]) => ({ ...plain, price_version }));
 const usage = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count });
 const seen = fc.record({ charge: amount, promptTokens: count, completionTokens: count, channelId: count });
 const quota = fc.oneof(fc.record({ delta: fc.bigInt() }), fc.record({ target: amount }));
@@ -28,7 +34,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     channelId: count,
     charge: amount,
     usage,
-    log: fc.option(log),
+    log: fc.option(fc.oneof(log, kindsLog, versionLog)),
   }),
   fc.record({
     kind: fc.constant("settle" as const),
@@ -49,6 +55,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     log: fc.option(log),
   }),
   fc.record({ kind: fc.constant("extend" as const), ...parties, target: amount }),
+  fc.record({ kind: fc.constant("extend" as const), ...parties, target: amount, zone: text }),
   fc.record({ kind: fc.constant("checkpoint" as const), ...parties, seen }),
   fc.record({ kind: fc.constant("release" as const), ...parties }),
   fc.record({ kind: fc.constant("recover" as const), ...parties, deadNode: text, channelId: count }),
@@ -81,7 +88,22 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
     kind: fc.constant("reserve" as const),
     verdict: fc.constantFrom("reserved" as const, "user_quota" as const),
   }),
+  fc.record({
+    kind: fc.constant("reserve" as const),
+    verdict: fc.constantFrom("reserved" as const, "user_quota" as const),
+    rests: fc.array(
+      fc.record({ limitId: count, isCalls: fc.boolean(), amount, left: amount, resetsAt: count }),
+    ),
+  }),
   fc.record({ kind: fc.constant("extend" as const), granted: fc.boolean() }),
+  fc.record({
+    kind: fc.constant("extend" as const),
+    granted: fc.constant(false),
+    refusal: fc.record({
+      ...{ limitId: count, holder: count, amount, used: amount, resetsAt: count },
+      canFit: fc.boolean(),
+    }),
+  }),
   fc.record({
     kind: fc.constant("settle" as const),
     booking: fc.record({ charged: amount, shortfall: amount }),

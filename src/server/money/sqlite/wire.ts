@@ -10,6 +10,7 @@ import type {
   ReserveOrder,
   ReserveVerdict,
   SettlementLog,
+  WindowRest,
 } from "#server/money/operations.ts";
 
 /** An amount that JSON can hold exactly: a number, or a text when it is too large for one. */
@@ -23,6 +24,9 @@ type LogWire = readonly [
   isStream: number,
   estimated: number,
   trail: string,
+  /** Of the few calls that have some, and before what follows. */
+  kinds?: string,
+  priceVersion?: number,
 ];
 type ReserveWire = readonly [kind: 0, id: string, user: number, token: number, amount: Amount, model: string];
 /** The same of a call that is limited: the zone, then limit and holder of each. */
@@ -43,12 +47,32 @@ type SettleWire = readonly [
 type KeyedSettleWire = readonly [...SettleWire, key: number];
 /** The same with what it cost; key 0 = the channel has one. */
 type CostedSettleWire = readonly [...SettleWire, key: number, cost: number, saved: number, group: string];
+/** The same of a call that a team pays for; cost null = not known. */
+type MemberSettleWire = readonly [
+  ...SettleWire,
+  key: number,
+  cost: number | null,
+  saved: number,
+  group: string,
+  member: number,
+];
 /** Any other operation: its own JSON, so that the text around it needs no second look at each value. */
-type OperationWire = ReserveWire | LimitedWire | SettleWire | KeyedSettleWire | CostedSettleWire | string;
+type OperationWire =
+  | ReserveWire
+  | LimitedWire
+  | SettleWire
+  | KeyedSettleWire
+  | CostedSettleWire
+  | MemberSettleWire
+  | string;
 type BatchWire = readonly [nowSec: number, node: string, operations: readonly OperationWire[]];
+type VerdictWire = Exclude<ReserveVerdict, LimitRefusal | PlanRefusal>;
+/** The verdict on a limited call, then five values of each of its limits. */
+type RestsWire = readonly [verdict: VerdictWire, ...rests: Amount[]];
 /** A verdict, a booking, or any other outcome as its own JSON. */
 type OutcomeWire =
-  | Exclude<ReserveVerdict, LimitRefusal | PlanRefusal>
+  | VerdictWire
+  | RestsWire
   | readonly [charged: Amount, shortfall: Amount]
   | readonly [other: string];
 
@@ -94,7 +118,7 @@ function encodeOperation(operation: Operation): OperationWire {
   if (operation.kind !== "settle") return JSON.stringify(operation, writeAmount);
   const { channelId, charge, usage, log } = operation;
   const { promptTokens, completionTokens, cachedTokens } = usage;
-  const { keyId, cost } = operation;
+  const { keyId, cost, memberId } = operation;
   const wire: SettleWire = [
     1,
     requestId,
@@ -105,26 +129,39 @@ function encodeOperation(operation: Operation): OperationWire {
     promptTokens,
     completionTokens,
     cachedTokens,
-    log === null
-      ? null
-      : [
-          log.content,
-          log.model_name,
-          log.elapsed_time,
-          log.first_byte_time,
-          log.is_stream,
-          log.estimated,
-          log.trail,
-        ],
+    log === null ? null : encodeLog(log),
   ];
+  if (memberId !== undefined)
+    return [...wire, keyId ?? 0, cost?.cost ?? null, cost?.saved ?? 0, cost?.group ?? "", memberId];
   if (cost !== undefined) return [...wire, keyId ?? 0, cost.cost, cost.saved, cost.group];
   return keyId === undefined ? wire : [...wire, keyId];
 }
 
+function encodeLog(log: SettlementLog): LogWire {
+  const wire = [
+    log.content,
+    log.model_name,
+    log.elapsed_time,
+    log.first_byte_time,
+    log.is_stream,
+    log.estimated,
+    log.trail,
+  ] as const;
+  const { token_kinds: kinds = "", price_version: version } = log;
+  if (version !== undefined) return [...wire, kinds, version];
+  return kinds === "" ? wire : [...wire, kinds];
+}
+
 function decodeLog(wire: LogWire | null): SettlementLog | null {
   if (wire === null) return null;
-  const [content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail] = wire;
-  return { content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail };
+  const [content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail, kinds, version] =
+    wire;
+  const log = { content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail };
+  return {
+    ...log,
+    ...(kinds && { token_kinds: kinds }),
+    ...(version !== undefined && { price_version: version }),
+  };
 }
 
 function decodeOperation(wire: OperationWire): Operation {
@@ -144,9 +181,10 @@ function decodeOperation(wire: OperationWire): Operation {
     cachedTokens,
     log,
     keyId = 0,
-    cost,
+    cost = null,
     saved = 0,
     group = "",
+    memberId,
   ] = wire;
   return {
     kind: "settle",
@@ -157,7 +195,8 @@ function decodeOperation(wire: OperationWire): Operation {
     ...(keyId !== 0 && { keyId }),
     charge: BigInt(charge),
     usage: { promptTokens, completionTokens, cachedTokens },
-    ...(cost !== undefined && { cost: { cost, saved, group } }),
+    ...(memberId !== undefined && { memberId }),
+    ...(cost !== null && { cost: { cost, saved, group } }),
     log: decodeLog(log),
   };
 }
@@ -184,14 +223,50 @@ export function decodeBatch(text: string): Batch {
   return { nowSec, node, operations: operations.map(decodeOperation) };
 }
 
+/** How many values a limit has in a RestsWire. */
+const REST_SIZE = 5;
+
+function encodeRests(verdict: VerdictWire, rests: readonly WindowRest[]): RestsWire {
+  const values: Amount[] = [];
+  for (const { limitId, isCalls, amount: allowed, left, resetsAt } of rests)
+    values.push(limitId, Number(isCalls), amount(allowed), amount(left), resetsAt);
+  return [verdict, ...values];
+}
+
+/** A booking has two values. */
+function isRests(wire: Exclude<OutcomeWire, string>): wire is RestsWire {
+  return wire.length > 2;
+}
+
+function decodeRests(wire: RestsWire): Outcome {
+  const [verdict] = wire;
+  const rests: WindowRest[] = [];
+  for (let at = 1; at < wire.length; at += REST_SIZE) {
+    rests.push({
+      limitId: Number(wire[at]),
+      isCalls: wire[at + 1] === 1,
+      amount: BigInt(wire[at + 2] ?? 0),
+      left: BigInt(wire[at + 3] ?? 0),
+      resetsAt: Number(wire[at + 4]),
+    });
+  }
+  return { kind: "reserve", verdict, rests };
+}
+
 function encodeOutcome(outcome: Outcome): OutcomeWire {
-  if (outcome.kind === "reserve" && typeof outcome.verdict === "string") return outcome.verdict;
+  if (outcome.kind === "reserve" && typeof outcome.verdict === "string") {
+    const { verdict, rests } = outcome;
+    if (rests === undefined) return verdict;
+    // Without any it would read like what is JSON of its own.
+    if (rests.length > 0) return encodeRests(verdict, rests);
+  }
   if (outcome.kind !== "settle") return [JSON.stringify(outcome, writeAmount)];
   return [amount(outcome.booking.charged), amount(outcome.booking.shortfall)];
 }
 
 function decodeOutcome(wire: OutcomeWire): Outcome {
   if (typeof wire === "string") return { kind: "reserve", verdict: wire };
+  if (isRests(wire)) return decodeRests(wire);
   // What encodeOutcome wrote.
   if (wire.length === 1) return JSON.parse(wire[0], readAmount) as Outcome;
   const [charged, shortfall] = wire;

@@ -18,14 +18,11 @@ import {
   PLANNED_SHEET,
 } from "#server/money/plan-row-codec.ts";
 import {
-  addToSums,
   LEDGER_SHEET,
   LOG_SHEET,
   RESERVATION_SHEET,
-  ROLLUP_SHEET,
   SEEN_SHEET,
   type Sheet,
-  SUM_SHEET,
   TOKEN_SHEET,
   USER_SHEET,
 } from "#server/money/row-codec.ts";
@@ -38,6 +35,7 @@ import {
   type Reservation,
 } from "#server/money/rows.ts";
 import { addRollups, sumsOf } from "#server/money/rules-sums.ts";
+import { addToSums, ROLLUP_SHEET, SUM_SHEET } from "#server/money/sum-row-codec.ts";
 import type { NewLog } from "#server/store/logs.ts";
 import { spanOf } from "#server/store/span.ts";
 import { insertSql, Rows, rowOf, updateSql } from "./insert.ts";

@@ -2,10 +2,20 @@
 // that it raises questions only.
 import { minorOf } from "#contract/money.ts";
 import { dayOf } from "#contract/month.ts";
-import type { Instance, Listed, Payment, ProviderDeps, Span } from "#server/payments/provider.ts";
+import {
+  type Instance,
+  isOwnOrder,
+  type Listed,
+  OWN_REFUND,
+  type Payment,
+  type ProviderDeps,
+  type Reversal,
+  type Span,
+  type Unsure,
+} from "#server/payments/provider.ts";
 import { BILL_MADE_SEC, type BillRow, beijingSec, billRows, linesOf } from "#server/payments/wire/bill.ts";
 import { unzip } from "#server/payments/wire/zip.ts";
-import { alipayCall, named } from "./alipay-call.ts";
+import { alipayCall, isPassing, named } from "./alipay-call.ts";
 import { fetchBill, problemOf, textOf } from "./call.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -15,6 +25,7 @@ const TITLES = {
   kind: /^业务类型/,
   done: /^完成时间/,
   amount: /^订单金额/,
+  request: /^退款批次号/,
 };
 type Row = BillRow<keyof typeof TITLES>;
 
@@ -23,8 +34,8 @@ const SHAPE = {
   cellsOf: (line: string) => line.split(","),
   isLast: (line: string) => line.startsWith("#"),
 };
-/** The others are refunds. */
 const PAYMENT = /^交易$/;
+const REFUND = /^退款/;
 
 function paymentOf(row: Row): Payment {
   return {
@@ -56,5 +67,48 @@ export async function listAlipay(instance: Instance, span: Span, deps: ProviderD
     .find((found) => found !== undefined);
   if (!rows) return { kind: "unclear", problem: "a bill that cannot be read" };
   const payments = rows.filter((row) => PAYMENT.test(row("kind"))).map(paymentOf);
-  return { kind: "listed", payments, isHearsay: true };
+  const returns = await refundsElsewhere(instance, rows, deps);
+  return "problem" in returns
+    ? { kind: "unclear", problem: returns.problem }
+    : { kind: "listed", payments, isHearsay: true, ...returns };
+}
+
+type Returns = Pick<Listed & { kind: "listed" }, "reversals" | "unsure">;
+
+/** Refunds of our orders that we did not ask for. The file is not signed: what counts is the signed answer about the number of each. */
+async function refundsElsewhere(
+  instance: Instance,
+  rows: readonly Row[],
+  deps: ProviderDeps,
+): Promise<Returns | { readonly problem: string }> {
+  const reversals: Reversal[] = [];
+  const unsure: Unsure[] = [];
+  for (const row of rows) {
+    const [orderNo, request] = [row("order"), row("request")];
+    if (!REFUND.test(row("kind")) || !isOwnOrder(orderNo) || request.startsWith(OWN_REFUND)) continue;
+    // A refund without a number of its own is known by that of its order (vendors/alipay).
+    const providerId = request === "" ? orderNo : request;
+    const biz = { out_trade_no: orderNo, out_request_no: providerId };
+    const answer = await alipayCall(instance, "alipay.trade.fastpay.refund.query", { biz, deps });
+    if (answer.kind === "unclear") return answer;
+    if (isPassing(answer)) return { problem: named(answer) };
+    const amountMinor = confirmed(answer.body, orderNo);
+    const facts = { providerId, orderNo, tradeNo: row("trade") };
+    if (amountMinor === 0) unsure.push(facts);
+    else
+      reversals.push({
+        ...facts,
+        ...{ source: "elsewhere", amountMinor, isTotal: false, isListed: true, isUndone: false },
+      });
+  }
+  return { reversals, unsure };
+}
+
+/** What of an order went back by a signed answer; 0 = it names nothing that did. */
+function confirmed(body: Record<string, unknown>, orderNo: string): number {
+  const isSo =
+    body["code"] === "10000" &&
+    body["out_trade_no"] === orderNo &&
+    body["refund_status"] === "REFUND_SUCCESS";
+  return isSo ? (minorOf(textOf(body["refund_amount"])) ?? 0) : 0;
 }

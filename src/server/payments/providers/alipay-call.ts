@@ -55,7 +55,7 @@ export async function alipayCall(
   const params = signedAlipay(instance, { method, biz, deps });
   if (!params) return { kind: "unclear", problem: "no usable key" };
   const url = `${instance.baseUrl}/gateway.do?charset=utf-8`;
-  const result = await callProvider(deps.egress, {
+  const result = await callProvider(deps, {
     method: "POST",
     url,
     headers: FORM,

@@ -12,7 +12,7 @@ import type {
   Refunded,
 } from "#server/payments/provider.ts";
 import { SUBJECT } from "#server/payments/provider.ts";
-import { formBody, type Params, parseForm } from "#server/payments/wire/form.ts";
+import { formBody, isAmbiguous, type Params, parseForm } from "#server/payments/wire/form.ts";
 import { verifiesAlipayNotice } from "#server/payments/wire/signatures.ts";
 import { rsaPublicKey } from "#server/secrets/payment-crypto.ts";
 import { listAlipay } from "./alipay-bill.ts";
@@ -62,12 +62,20 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
   };
 }
 
+const probe: Provider["probe"] = async (instance, orderNo, deps) => {
+  const biz = { out_trade_no: orderNo };
+  const answer = await alipayCall(instance, "alipay.trade.query", { biz, deps });
+  if (answer.kind === "unclear") return answer;
+  if (answer.sub === "ACQ.TRADE_NOT_EXIST") return { kind: "accepted" };
+  return { kind: isPassing(answer) ? "unclear" : "refused", problem: named(answer) };
+};
+
 /** All of it, then one answer (requirements Y29). */
 function read(instance: Instance, request: CallbackRequest): Notice {
   if (request.method !== "POST") return { kind: "refused", problem: "method" };
   const params = parseForm(Buffer.from(request.body).toString("utf8"));
   const key = rsaPublicKey(instance.field("platform_key"));
-  if (!params || !key) return { kind: "refused", problem: "form" };
+  if (!params || !key || isAmbiguous(params)) return { kind: "refused", problem: "form" };
   if (!verifiesAlipayNotice(params, key)) return { kind: "refused", problem: "signature" };
   return judge(instance, params);
 }
@@ -130,9 +138,10 @@ const askRefund: Provider["askRefund"] = async (instance, order, { refundNo, dep
   const answer = await alipayCall(instance, "alipay.trade.fastpay.refund.query", { biz, deps });
   if (answer.kind === "unclear") return answer;
   if (answer.code !== "10000") return { kind: "unclear", problem: named(answer) };
+  // One that never arrived is answered like this too: without a status, it is not known to be on its way.
   return answer.body["refund_status"] === "REFUND_SUCCESS"
     ? { kind: "done", providerId: "" }
-    : { kind: "taken" };
+    : { kind: "unclear", problem: "no such refund" };
 };
 
 export const alipay: Provider = {
@@ -140,6 +149,7 @@ export const alipay: Provider = {
   refused: { status: 400, body: "fail" },
   create,
   ask,
+  probe,
   async close(instance, order, deps) {
     const biz = { out_trade_no: order.orderNo };
     const answer = await alipayCall(instance, "alipay.trade.close", { biz, deps });

@@ -1,6 +1,7 @@
 // The one way to call a provider: bounded, no redirects, the address policy in force; addresses with keys in them reach no log.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { type BytesResult, fetchBytes, fetchText, type TextResult } from "#server/egress/fetch-text.ts";
+import type { ProviderDeps } from "#server/payments/provider.ts";
 
 const TIMEOUT_MS = 15_000;
 const LIMIT_BYTES = 1024 * 1024;
@@ -15,14 +16,20 @@ export interface ProviderCall {
   readonly body?: string | undefined;
 }
 
-/** Never throws. */
-export function callProvider(egress: Pick<Egress, "send">, call: ProviderCall): Promise<TextResult> {
-  return fetchText(egress, {
+/** Never throws. What the provider's clock says is passed on, whatever the answer is. */
+export async function callProvider(
+  { egress, turn, heardDate }: Pick<ProviderDeps, "egress" | "turn" | "heardDate">,
+  call: ProviderCall,
+): Promise<TextResult> {
+  await turn();
+  const result = await fetchText(egress, {
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
     headers: [],
     ...call,
   });
+  if (result.kind === "answer") heardDate(textOf(result.headers["date"]));
+  return result;
 }
 
 /** Fetches a file that a provider keeps ready. Never throws. */

@@ -4,8 +4,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEgress } from "#server/egress/dispatcher.ts";
 import type { Instance, OrderFacts, ProviderDeps } from "#server/payments/provider.ts";
+import { signEpayV2 } from "#server/payments/wire/signatures.ts";
 import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
-import { epayV1 } from "./epay.ts";
+import { keyPair } from "#test/emulators/pay-desk.ts";
+import { epayV1, epayV2 } from "./epay.ts";
 
 const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
 const NO = "TG20261124AAAAAAAAAAAAAAAA";
@@ -32,6 +34,7 @@ function account(): Instance {
     isEnabled: true,
     methods: ["alipay"],
     feeBp: 0,
+    costBp: 0,
     rate: "1",
     baseUrl: site.url,
     field: () => "",
@@ -43,6 +46,7 @@ const order: OrderFacts = {
   orderNo: NO,
   method: "alipay",
   amountMinor: 3_000,
+  paidMinor: 0,
   currency: "CNY",
   expiresSec: 2_000,
   clientAddress: "203.0.113.7",
@@ -51,7 +55,9 @@ const order: OrderFacts = {
 };
 const deps = (): ProviderDeps => ({
   egress,
+  turn: async () => undefined,
   nowSec: 1_000,
+  heardDate: () => undefined,
   notifyUrl: "https://gate.example/api/payment/notify/s",
   returnUrl: `https://gate.example/api/payment/return/${NO}`,
 });
@@ -133,6 +139,39 @@ test.each([
     kind: "paid",
     payment: { amountMinor, currency: "CNY", tradeNo: "42" },
   });
+});
+
+test("what a site answers without its yes is no word about the payment: neither paid nor not", async () => {
+  for (const code of ["-1", '"error"', "0", "500", "true", '"1x"']) {
+    answer = `{"code":${code},"msg":"系统繁忙","status":0}`;
+    const asked = await epayV1.ask(account(), order, deps());
+    expect(asked).toEqual({ kind: "odd", problem: `code ${code.replaceAll('"', "")}` });
+  }
+});
+
+test("of an answer of V2 counts what its signature covers: no nested member is read", async () => {
+  const [merchant, platform] = [keyPair("merchant"), keyPair("platform")];
+  const fields: Readonly<Record<string, string>> = { platform_key: platform.publicPem };
+  const v2: Instance = {
+    ...account(),
+    ...{ provider: "epay-v2", field: (key) => fields[key] ?? "", secrets: () => [merchant.privatePem] },
+  };
+  const now = { ...deps(), nowSec: 1_795_492_800 };
+  const said = { code: "0", timestamp: String(now.nowSec) };
+  const paid = { trade_no: "42", out_trade_no: NO, pid: "1001", money: "30.00", status: "1" };
+  const signed = (members: Readonly<Record<string, string>>) => ({
+    ...members,
+    sign: signEpayV2(Object.entries(members), platform.privateKey),
+    sign_type: "RSA",
+  });
+  answer = JSON.stringify(signed({ ...said, ...paid }));
+  expect((await epayV2.ask(v2, order, now)).kind).toBe("paid");
+  // A genuine answer to another question, with something added on the way.
+  answer = JSON.stringify({ ...signed(said), data: paid });
+  expect((await epayV2.ask(v2, order, now)).kind).toBe("unclear");
+  answer = JSON.stringify({ ...signed(said), data: { ...paid, pay_type: "jump", pay_info: "https://x" } });
+  const made = await epayV2.create(v2, order, now);
+  expect(made.kind === "ready" && [made.qr, made.url.startsWith(site.url)]).toEqual(["", true]);
 });
 
 test("nothing a user typed is signed: the texts of an order are constants, whatever its other fields hold", async () => {

@@ -1,4 +1,5 @@
 // 易支付, V1 (MD5) and V2 (RSA): one flow, two signatures. Sites differ in details; what cannot be understood stays open (vendors/epay).
+import { isDeepStrictEqual } from "node:util";
 import { minorOf, minorText } from "#contract/money.ts";
 import type { TextResult } from "#server/egress/fetch-text.ts";
 import type {
@@ -9,6 +10,7 @@ import type {
   Listed,
   Notice,
   OrderFacts,
+  Probed,
   Provider,
   ProviderDeps,
   Refunded,
@@ -16,7 +18,7 @@ import type {
   Span,
 } from "#server/payments/provider.ts";
 import { SUBJECT } from "#server/payments/provider.ts";
-import { formBody, type Params, parseForm } from "#server/payments/wire/form.ts";
+import { formBody, isAmbiguous, type Params, parseForm } from "#server/payments/wire/form.ts";
 import { flatMembers, rawMembers } from "#server/payments/wire/raw-json.ts";
 import {
   isNear,
@@ -27,7 +29,8 @@ import {
 } from "#server/payments/wire/signatures.ts";
 import { rsaPrivateKey, rsaPublicKey } from "#server/secrets/payment-crypto.ts";
 import { callProvider, FORM, objectOf, problemOf } from "./call.ts";
-import { EPAY_PAGE, listEpay } from "./epay-list.ts";
+import { EPAY_PAGE, type EpayReturn, listEpay, refundedSum, returnsOf } from "./epay-list.ts";
+import { placeOf } from "./epay-place.ts";
 
 type Fields = readonly (readonly [string, string])[];
 
@@ -90,12 +93,6 @@ const v2: Version = {
 /** What a notice may carry besides what is checked: parameters of requests would make it one (requirements Y11). */
 const OF_REQUESTS = ["notify_url", "return_url", "clientip", "device", "method"];
 
-/** An address of an answer: relative ones are the site's own. */
-function absolute(base: string, address: string): string {
-  if (address === "" || !URL.canParse(address, `${base}/`)) return "";
-  return new URL(address, `${base}/`).href;
-}
-
 function payFields(instance: Instance, order: OrderFacts, { notifyUrl, returnUrl }: ProviderDeps): Fields {
   return [
     ["pid", instance.merchantId],
@@ -140,8 +137,8 @@ async function create(
   return { kind: "ready", ...place, url: place.url || fallback };
 }
 
-function post({ egress }: ProviderDeps, url: string, fields: Fields): Promise<TextResult> {
-  return callProvider(egress, { method: "POST", url, headers: FORM, body: formBody(fields) });
+function post(deps: ProviderDeps, url: string, fields: Fields): Promise<TextResult> {
+  return callProvider(deps, { method: "POST", url, headers: FORM, body: formBody(fields) });
 }
 
 /** An answer as flat texts; V2 signs its answers, and one that does not verify says nothing. */
@@ -158,8 +155,10 @@ function read(
     !version.verifies(instance, flat, deps.nowSec)
   )
     return undefined;
+  if (version === v2 || flat.has("out_trade_no")) return flat;
+  // Sites of V1 nest it; what a signature of V2 covers is flat.
   const nested = flatMembers(rawMembers(result.text)?.get("data") ?? "");
-  return nested && !flat.has("out_trade_no") ? new Map([...nested, ...flat]) : flat;
+  return nested ? new Map([...nested, ...flat]) : flat;
 }
 
 async function ask(
@@ -168,19 +167,25 @@ async function ask(
   order: OrderFacts,
   deps: ProviderDeps,
 ): Promise<Asked> {
-  const fields = version.authorised(
-    instance,
-    [
-      ["pid", instance.merchantId],
-      ["out_trade_no", order.orderNo],
-    ],
-    deps.nowSec,
-  );
-  if (!fields) return { kind: "unclear", problem: "no usable key" };
+  const answer = await look(version, { instance, orderNo: order.orderNo, deps });
+  return "problem" in answer
+    ? { kind: "unclear", problem: answer.problem }
+    : judge(version, { instance, order, answer });
+}
+
+/** What the site says of an order. */
+async function look(
+  version: Version,
+  { instance, orderNo, deps }: { instance: Instance; orderNo: string; deps: ProviderDeps },
+): Promise<Params | { readonly problem: string }> {
+  const named: Fields = [
+    ["pid", instance.merchantId],
+    ["out_trade_no", orderNo],
+  ];
+  const fields = version.authorised(instance, named, deps.nowSec);
+  if (!fields) return { problem: "no usable key" };
   const result = await question(version, { url: instance.baseUrl + version.paths.query, fields, deps });
-  const answer = read(version, { instance, result, deps });
-  if (!answer) return { kind: "unclear", problem: problemOf(result) };
-  return judge(version, { instance, order, answer });
+  return read(version, { instance, result, deps }) ?? { problem: problemOf(result) };
 }
 
 /** V1 asks in the address, V2 by form. */
@@ -189,36 +194,85 @@ function question(
   { url, fields, deps }: { url: string; fields: Fields; deps: ProviderDeps },
 ): Promise<TextResult> {
   return version === v1
-    ? callProvider(deps.egress, { method: "GET", url: `${url}&${formBody(fields)}` })
+    ? callProvider(deps, { method: "GET", url: `${url}&${formBody(fields)}` })
     : post(deps, url, fields);
 }
 
 /** Pages are counted from 1 in V1, rows from 0 in V2. */
-async function list(version: Version, instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed> {
-  const listed = await listEpay(instance, span, async (page) => {
-    const named: Fields = [
-      ["pid", instance.merchantId],
-      ["limit", String(EPAY_PAGE)],
-      version === v1 ? ["page", String(page)] : ["offset", String((page - 1) * EPAY_PAGE)],
-    ];
-    const fields = version.authorised(instance, named, deps.nowSec);
-    if (!fields) return { problem: "no usable key" };
-    const result = await question(version, { url: instance.baseUrl + version.paths.orders, fields, deps });
-    const answer = read(version, { instance, result, deps });
-    const rows = result.kind === "answer" ? objectOf(result.text)?.["data"] : undefined;
-    return answer?.get("code") === version.okCode(instance) && Array.isArray(rows)
-      ? { rows }
-      : { problem: problemOf(result) };
-  });
-  return version === v2 && listed.kind === "listed" ? { ...listed, isHearsay: true } : listed;
+async function pageOf(
+  version: Version,
+  { instance, page, deps }: { instance: Instance; page: number; deps: ProviderDeps },
+): Promise<
+  { readonly rows: readonly unknown[] } | { readonly problem: string; readonly isRefusal: boolean }
+> {
+  const named: Fields = [
+    ["pid", instance.merchantId],
+    ["limit", String(EPAY_PAGE)],
+    version === v1 ? ["page", String(page)] : ["offset", String((page - 1) * EPAY_PAGE)],
+  ];
+  const fields = version.authorised(instance, named, deps.nowSec);
+  if (!fields) return { problem: "no usable key", isRefusal: false };
+  const result = await question(version, { url: instance.baseUrl + version.paths.orders, fields, deps });
+  const answer = read(version, { instance, result, deps });
+  const rows = result.kind === "answer" ? objectOf(result.text)?.["data"] : undefined;
+  const isYes = answer?.get("code") === version.okCode(instance);
+  if (isYes && Array.isArray(rows)) return { rows };
+  return answer && !isYes
+    ? { problem: codeOf(answer), isRefusal: true }
+    : { problem: problemOf(result), isRefusal: false };
 }
 
-/** Paid only by the full rule (requirements Y16): everything else is open or says nothing. */
+/** To a question about an order sites say the same with a wrong key: that the key is taken is seen by the list. */
+async function probe(
+  version: Version,
+  instance: Instance,
+  orderNo: string,
+  deps: ProviderDeps,
+): Promise<Probed> {
+  const answer = await look(version, { instance, orderNo, deps });
+  if ("problem" in answer) return { kind: "unclear", problem: answer.problem };
+  const page = await pageOf(version, { instance, page: 1, deps });
+  if ("rows" in page) return { kind: "accepted" };
+  return { kind: page.isRefusal ? "refused" : "unclear", problem: page.problem };
+}
+
+function codeOf(answer: Params): string {
+  return `code ${(answer.get("code") ?? "").slice(0, 8)}`;
+}
+
+async function list(version: Version, instance: Instance, span: Span, deps: ProviderDeps): Promise<Listed> {
+  const listed = await listEpay(instance, span, (page) => pageOf(version, { instance, page, deps }));
+  if (listed.kind === "unclear") return listed;
+  const returns = await returnsOf(listed, (one) => sumOf(version, { instance, one, deps }));
+  if ("problem" in returns) return { kind: "unclear", problem: returns.problem };
+  return {
+    kind: "listed",
+    payments: [...listed.payments.values()],
+    returned: [...listed.returned],
+    ...returns,
+    ...(version === v2 && { isHearsay: true }),
+  };
+}
+
+/** What went back of an order in all. The rows of V2 are not signed: there the answer about the order counts. */
+async function sumOf(
+  version: Version,
+  { instance, one, deps }: { instance: Instance; one: EpayReturn; deps: ProviderDeps },
+): Promise<number | { readonly problem: string }> {
+  if (version === v1) return one.totalMinor;
+  const answer = await look(version, { instance, orderNo: one.orderNo, deps });
+  if ("problem" in answer) return answer;
+  const said = ["code", "out_trade_no", "pid", "status"].map((name) => answer.get(name));
+  const isSo = isDeepStrictEqual(said, [version.okCode(instance), one.orderNo, instance.merchantId, "2"]);
+  return isSo ? refundedSum(answer.get("refundmoney")) : 0;
+}
+
+/** Paid only by the full rule (requirements Y16): everything else is open or says nothing. No code means that it is not paid (Y17). */
 function judge(
   version: Version,
   { instance, order, answer }: { instance: Instance; order: OrderFacts; answer: Params },
 ): Asked {
-  if (answer.get("code") !== version.okCode(instance)) return { kind: "open" };
+  if (answer.get("code") !== version.okCode(instance)) return { kind: "odd", problem: codeOf(answer) };
   if (answer.get("out_trade_no") !== order.orderNo) return { kind: "unclear", problem: "another order" };
   if (answer.get("pid") !== instance.merchantId) return { kind: "unclear", problem: "another merchant" };
   if (answer.get("status") !== "1") return { kind: "open" };
@@ -250,10 +304,8 @@ function readNotice(
     return { kind: "refused", problem: "query and body" };
   const params = parseForm(text);
   if (!params) return { kind: "refused", problem: "form" };
-  const isOdd = [...params].some(
-    ([name, value]) => OF_REQUESTS.includes(name) || (name !== "sign" && value.includes("&")),
-  );
-  if (isOdd) return { kind: "refused", problem: "parameters of a request" };
+  if (isAmbiguous(params) || OF_REQUESTS.some((name) => params.has(name)))
+    return { kind: "refused", problem: "parameters of a request" };
   if (!version.verifies(instance, params, deps.nowSec))
     return { kind: "refused", problem: isLate(version, { params, deps }) ? "clock" : "signature" };
   const status = params.get("trade_status") ?? "";
@@ -291,7 +343,7 @@ async function refund(
   if (!answer) return { kind: "unclear", problem: problemOf(result) };
   if (answer.get("code") === version.okCode(instance))
     return { kind: "done", providerId: answer.get("refund_no") ?? "" };
-  return { kind: "unclear", problem: `code ${(answer.get("code") ?? "").slice(0, 8)}` };
+  return { kind: "unclear", problem: codeOf(answer) };
 }
 
 async function askRefund(
@@ -325,6 +377,7 @@ function createEpay(version: Version): Provider {
     refused: { status: 400, body: "fail" },
     create: (instance, order, deps) => create(version, instance, order, deps),
     ask: (instance, order, deps) => ask(version, instance, order, deps),
+    probe: (instance, orderNo, deps) => probe(version, instance, orderNo, deps),
     read: (instance, request, deps) => readNotice(version, instance, request, deps),
     refund: (instance, order, facts) => refund(version, instance, order, facts),
     askRefund: (instance, order, facts) => askRefund(version, instance, order, facts),
@@ -336,21 +389,3 @@ function createEpay(version: Version): Provider {
 
 export const epayV1 = createEpay(v1);
 export const epayV2 = createEpay(v2);
-
-/** What an answer says about where to pay. */
-function placeOf(instance: Instance, answer: Params): { qr: string; url: string; session: string } {
-  const get = (name: string) => answer.get(name) ?? "";
-  const session = get("trade_no");
-  const base = instance.baseUrl;
-  const info = get("pay_info");
-  const kind = get("pay_type");
-  if (kind !== "") {
-    if (kind === "qrcode") return { qr: absolute(base, info), url: "", session };
-    return { qr: "", url: kind === "jump" || kind === "urlscheme" ? absolute(base, info) : "", session };
-  }
-  return {
-    qr: absolute(base, get("qrcode")),
-    url: absolute(base, get("payurl") || get("urlscheme")),
-    session,
-  };
-}

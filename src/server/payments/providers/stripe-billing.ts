@@ -141,11 +141,33 @@ function readSubscription(body: Record<string, unknown>): Subscription {
   };
 }
 
+/**
+ * The portal makes a new card that of the customer, and Checkout gave the first one to the subscription, where it goes before the customer's
+ * (https://docs.stripe.com/api/subscriptions/object, default_payment_method, 2026-11-27). Each subscription of ours has a customer of its own, so
+ * a customer's card is always the newer one: the subscription's is taken away, once.
+ */
+async function takeNewCard(
+  instance: Instance,
+  subscription: Record<string, unknown>,
+  deps: ProviderDeps,
+): Promise<boolean> {
+  const settings = memberOf(memberOf(subscription, "customer"), "invoice_settings");
+  const isOld =
+    textOf(subscription["default_payment_method"]) !== "" &&
+    textOf(settings["default_payment_method"]) !== "";
+  if (!isOld || readSubscription(subscription).status === "ended") return true;
+  const path = `/v1/subscriptions/${textOf(subscription["id"])}`;
+  const form: Form = [["default_payment_method", ""]];
+  return (await stripeCall(instance, deps, { method: "POST", path, form })).kind === "ok";
+}
+
 const look: Renewing["look"] = async (instance, id, deps) => {
-  const found = await stripeCall(instance, deps, { method: "GET", path: `/v1/subscriptions/${id}` });
+  const path = `/v1/subscriptions/${id}?expand[]=customer`;
+  const found = await stripeCall(instance, deps, { method: "GET", path });
   if (found.kind !== "ok")
     return found.kind === "refused" ? { kind: "gone" } : { kind: "unclear", problem: found.problem };
   if (found.body["livemode"] !== isLive(instance)) return { kind: "gone" };
+  if (!(await takeNewCard(instance, found.body, deps))) return { kind: "unclear", problem: "card" };
   const query = `subscription=${id}&status=paid&limit=${STRIPE_PAGE}&expand[]=data.payments`;
   const listed = await stripeCall(instance, deps, { method: "GET", path: `/v1/invoices?${query}` });
   if (listed.kind !== "ok" || !Array.isArray(listed.body["data"]))
@@ -198,7 +220,30 @@ const change: Renewing["change"] = async (instance, { id, wish }, deps) => {
   return answer.kind === "ok" ? "done" : "unclear";
 };
 
-export const renewing: Renewing = { look, change };
+/** The page of Stripe's customer portal for the card alone (https://docs.stripe.com/customer-management/portal-deep-links, 2026-11-27). */
+const cardPage: Renewing["cardPage"] = async (instance, id, deps) => {
+  const found = await stripeCall(instance, deps, { method: "GET", path: `/v1/subscriptions/${id}` });
+  if (found.kind !== "ok")
+    return { kind: found.kind === "refused" ? "gone" : "unclear", problem: found.problem };
+  const isOurs = found.body["livemode"] === isLive(instance);
+  if (!isOurs || readSubscription(found.body).status === "ended") return { kind: "gone", problem: "ended" };
+  const answer = await stripeCall(instance, deps, {
+    method: "POST",
+    path: "/v1/billing_portal/sessions",
+    form: [
+      ["customer", textOf(found.body["customer"])],
+      ["return_url", deps.returnUrl],
+      ["flow_data[type]", "payment_method_update"],
+      ["flow_data[after_completion][type]", "redirect"],
+      ["flow_data[after_completion][redirect][return_url]", deps.returnUrl],
+    ],
+  });
+  if (answer.kind !== "ok") return { kind: answer.kind, problem: answer.problem };
+  const url = textOf(answer.body["url"]);
+  return /^https?:\/\//.test(url) ? { kind: "ready", url } : { kind: "unclear", problem: "no page" };
+};
+
+export const renewing: Renewing = { look, change, cardPage };
 
 /** The invoices that were paid in a span. */
 export async function listInvoices(

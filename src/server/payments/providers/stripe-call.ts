@@ -21,11 +21,11 @@ interface StripeCall {
 
 export async function stripeCall(
   instance: Instance,
-  { egress }: ProviderDeps,
+  deps: ProviderDeps,
   call: StripeCall,
 ): Promise<StripeAnswer> {
   const [key = ""] = instance.secrets("secret_key");
-  const result = await callProvider(egress, {
+  const result = await callProvider(deps, {
     method: call.method,
     url: instance.baseUrl + call.path,
     headers: [
@@ -57,28 +57,41 @@ type Judge = (
   row: Record<string, unknown>,
 ) => Asked | { readonly kind: "invoice"; readonly id: string };
 
-/** The payments in a list, page by page, each page from the last row of the one before. `path` has a query already. */
+/** The payments in a list. `path` has a query already. */
 export async function listPages(
   instance: Instance,
   deps: ProviderDeps,
   { path, judge }: { readonly path: string; readonly judge: Judge },
 ): Promise<Listed> {
+  const found = await listRows(instance, deps, path);
+  if ("problem" in found) return { kind: "unclear", problem: found.problem };
   const payments: Payment[] = [];
+  for (const row of found.rows) {
+    const asked = judge(instance, row);
+    if (asked.kind === "paid") payments.push(asked.payment);
+  }
+  return { kind: "listed", payments };
+}
+
+/** All rows of a list, page by page, each page from the last row of the one before. `path` has a query already. */
+export async function listRows(
+  instance: Instance,
+  deps: ProviderDeps,
+  path: string,
+): Promise<{ readonly rows: readonly Record<string, unknown>[] } | { readonly problem: string }> {
+  const all: Record<string, unknown>[] = [];
   let after = "";
   for (let page = 0; page < MOST_PAGES; page++) {
     const paged = `${path}&limit=${STRIPE_PAGE}${after === "" ? "" : `&starting_after=${after}`}`;
     const answer = await stripeCall(instance, deps, { method: "GET", path: paged });
     const rows = answer.body["data"];
-    if (answer.kind !== "ok" || !Array.isArray(rows)) return { kind: "unclear", problem: answer.problem };
-    for (const row of rows) {
-      const asked = judge(instance, recordOf(row));
-      if (asked.kind === "paid") payments.push(asked.payment);
-    }
-    if (answer.body["has_more"] !== true) return { kind: "listed", payments };
+    if (answer.kind !== "ok" || !Array.isArray(rows)) return { problem: answer.problem };
+    all.push(...rows.map(recordOf));
+    if (answer.body["has_more"] !== true) return { rows: all };
     after = textOf(recordOf(rows.at(-1))["id"]);
-    if (!/^\w+$/.test(after)) return { kind: "unclear", problem: "no id" };
+    if (!/^\w+$/.test(after)) return { problem: "no id" };
   }
-  return { kind: "unclear", problem: "too many pages" };
+  return { problem: "too many pages" };
 }
 
 export function isLive(instance: Instance): boolean {

@@ -16,6 +16,15 @@ import { verifiesStripe } from "#server/payments/wire/signatures.ts";
 import { memberOf, objectOf, recordOf, textOf } from "./call.ts";
 import { askInvoice, listInvoices, recurringForm, renewing, subscriptionOf } from "./stripe-billing.ts";
 import { isLive, listPages, type StripeAnswer, stripeCall } from "./stripe-call.ts";
+import { disputeOf, listReversals, refundOf } from "./stripe-reversals.ts";
+
+/**
+ * Stripe takes an end that is at least 30 minutes and at most a day after it made the session, and it may make it as late as our order ends, when
+ * answers were lost. The same in each try, as the idempotency key demands; we end the session with our order. Unit: seconds.
+ */
+const SPARE_SEC = 35 * 60;
+
+const KEY_USED = "key used";
 
 async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Created> {
   const { recurring } = order;
@@ -36,11 +45,14 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
       : ([["payment_intent_data[metadata][order_no]", order.orderNo]] as const)),
     ["success_url", deps.returnUrl],
     ["cancel_url", deps.returnUrl],
-    ["expires_at", String(order.expiresSec)],
+    ["expires_at", String(order.expiresSec + SPARE_SEC)],
   ];
   const path = "/v1/checkout/sessions";
   const idempotencyKey = `order/${order.orderNo}/create`;
   const answer = await stripeCall(instance, deps, { method: "POST", path, form, idempotencyKey });
+  // The first try had other parameters: its session may be there.
+  if (memberOf(answer.body, "error")["type"] === "idempotency_error")
+    return { kind: "refused", problem: KEY_USED };
   if (answer.kind !== "ok") return { kind: answer.kind, problem: answer.problem };
   const [session, url] = [textOf(answer.body["id"]), textOf(answer.body["url"])];
   if (!/^cs_\w+$/.test(session) || !/^https?:\/\//.test(url))
@@ -90,6 +102,8 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
   if (order.session === "") {
     // The answer to the first try was lost: the same key gets the same session, or makes it.
     const made = await create(instance, order, deps);
+    // A session that had been made would be the answer to its key: there is none, and Stripe makes none any more.
+    if (made.kind === "refused" && made.problem !== KEY_USED) return { kind: "gone" };
     if (made.kind !== "ready") return { kind: "unclear", problem: made.problem };
     return ask(instance, { ...order, session: made.session }, deps);
   }
@@ -104,6 +118,17 @@ async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): P
     : { kind: "unclear", problem: answer.problem };
 }
 
+/** A key that is right finds no such session; one that is wrong is not let in, in JSON too. */
+const probe: Provider["probe"] = async (instance, orderNo, deps) => {
+  const path = `/v1/checkout/sessions/cs_${orderNo}`;
+  const { kind, body, problem } = await stripeCall(instance, deps, { method: "GET", path });
+  if (kind === "ok" || typeof body["error"] !== "object")
+    return { kind: "unclear", problem: problem || "odd answer" };
+  if (problem === "status 404") return { kind: "accepted" };
+  const isShut = kind === "refused" || problem === "status 401" || problem === "status 403";
+  return { kind: isShut ? "refused" : "unclear", problem };
+};
+
 const SESSION_EVENTS = [
   "checkout.session.completed",
   "checkout.session.async_payment_succeeded",
@@ -112,6 +137,13 @@ const SESSION_EVENTS = [
 ];
 
 const INVOICE_EVENTS = ["invoice.paid", "invoice.payment_failed"];
+
+/** Events that tell of money: one of the other mode is kept for a person, as it can only come from an account that was set up wrongly. */
+const PAID_EVENTS = [
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "invoice.paid",
+];
 
 async function read(instance: Instance, request: CallbackRequest, deps: ProviderDeps): Promise<Notice> {
   const header = request.header("stripe-signature");
@@ -122,12 +154,13 @@ async function read(instance: Instance, request: CallbackRequest, deps: Provider
   const [type, key] = [textOf(event?.["type"]), textOf(event?.["id"])];
   const object = memberOf(memberOf(event, "data"), "object");
   const id = textOf(object["id"]);
-  if (event?.["livemode"] !== isLive(instance)) return { kind: "ignored" };
+  if (event?.["livemode"] !== isLive(instance))
+    return PAID_EVENTS.includes(type) ? { kind: "foreign", orderNo: "", key } : { kind: "ignored" };
   if (SESSION_EVENTS.includes(type)) return lookAt(instance, { id, key }, deps);
   if (INVOICE_EVENTS.includes(type) || type.startsWith("customer.subscription."))
     return subscriptionOf(instance, { id, key }, deps);
   if (type.startsWith("refund.") || type === "charge.refunded")
-    return refundOf(instance, { id, key, type, object }, deps);
+    return refundOf(instance, { id, key, type }, deps);
   return type.startsWith("charge.dispute.") ? disputeOf(instance, { id, key }, deps) : { kind: "ignored" };
 }
 
@@ -150,56 +183,6 @@ async function lookAt(
   return asked.kind === "paid"
     ? { kind: "paid", payment: asked.payment, key }
     : { kind: "look", orderNo, key, session: id };
-}
-
-interface Named {
-  readonly id: string;
-  readonly key: string;
-  readonly type: string;
-  readonly object: Record<string, unknown>;
-}
-
-/** Refunds made in Stripe's dashboard; ours carry their number and are asked about by it. */
-async function refundOf(instance: Instance, { id, key, type }: Named, deps: ProviderDeps): Promise<Notice> {
-  if (type === "charge.refunded" || !/^re_\w+$/.test(id)) return { kind: "ignored" };
-  const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/refunds/${id}` });
-  if (answer.kind === "unclear") return { kind: "again" };
-  if (answer.kind === "refused" || answer.body["status"] !== "succeeded") return { kind: "ignored" };
-  const isOurs = textOf(memberOf(answer.body, "metadata")["refund_no"]) !== "";
-  return isOurs
-    ? { kind: "ignored" }
-    : reversed(answer.body, { source: "elsewhere", id, key, isUndone: false });
-}
-
-async function disputeOf(
-  instance: Instance,
-  { id, key }: { id: string; key: string },
-  deps: ProviderDeps,
-): Promise<Notice> {
-  if (!/^dp_\w+$/.test(id)) return { kind: "ignored" };
-  const answer = await stripeCall(instance, deps, { method: "GET", path: `/v1/disputes/${id}` });
-  if (answer.kind === "unclear") return { kind: "again" };
-  if (answer.kind === "refused") return { kind: "ignored" };
-  const status = textOf(answer.body["status"]);
-  // A question of a bank that takes no money.
-  if (status.startsWith("warning_")) return { kind: "ignored" };
-  return reversed(answer.body, { source: "dispute", id, key, isUndone: status === "won" });
-}
-
-function reversed(
-  body: Record<string, unknown>,
-  parts: { source: "elsewhere" | "dispute"; id: string; key: string; isUndone: boolean },
-): Notice {
-  const amount = body["amount"];
-  const { source, id, key, isUndone } = parts;
-  const amountMinor = typeof amount === "number" && Number.isSafeInteger(amount) && amount > 0 ? amount : 0;
-  const tradeNo = textOf(body["payment_intent"]);
-  if (amountMinor === 0 || tradeNo === "") return { kind: "ignored" };
-  return {
-    kind: "reversed",
-    key,
-    reversal: { source, providerId: id, orderNo: "", tradeNo, amountMinor, isTotal: false, isUndone },
-  };
 }
 
 /** The refund object has the last word. */
@@ -241,15 +224,17 @@ const askRefund: Provider["askRefund"] = async (instance, order, { refundNo, dep
 /** A session lives for a day: what was paid in a span was begun at most so long before. Unit: seconds. */
 const SESSION_SEC = 86_400;
 
-/** Sessions by when they were begun, and the invoices that were paid: those have no session. */
+/** Sessions by when they were begun, the invoices that were paid, which have no session, and what went back. */
 const list: Provider["list"] = async (instance, span, deps) => {
   const path = `/v1/checkout/sessions?created[gte]=${span.fromSec - SESSION_SEC}&created[lt]=${span.beforeSec}`;
   const sessions = await listPages(instance, deps, { path, judge });
   if (sessions.kind !== "listed") return sessions;
   const invoices = await listInvoices(instance, span, deps);
-  return invoices.kind === "listed"
-    ? { kind: "listed", payments: [...sessions.payments, ...invoices.payments] }
-    : invoices;
+  if (invoices.kind !== "listed") return invoices;
+  const returns = await listReversals(instance, span, deps);
+  if ("problem" in returns) return { kind: "unclear", problem: returns.problem };
+  const payments = [...sessions.payments, ...invoices.payments];
+  return { kind: "listed", payments, reversals: returns.reversals };
 };
 
 export const stripe: Provider = {
@@ -257,6 +242,7 @@ export const stripe: Provider = {
   refused: { status: 400, body: "" },
   create,
   ask,
+  probe,
   async close(instance, order, deps) {
     if (order.session === "" || order.session.startsWith("in_")) return "unclear";
     const path = `/v1/checkout/sessions/${order.session}/expire`;

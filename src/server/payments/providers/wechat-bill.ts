@@ -2,7 +2,15 @@
 // platform.
 import { minorOf } from "#contract/money.ts";
 import { dayOf } from "#contract/month.ts";
-import type { Instance, Listed, Payment, ProviderDeps, Reversal, Span } from "#server/payments/provider.ts";
+import {
+  type Instance,
+  type Listed,
+  OWN_REFUND,
+  type Payment,
+  type ProviderDeps,
+  type Reversal,
+  type Span,
+} from "#server/payments/provider.ts";
 import { BILL_MADE_SEC, type BillRow, beijingSec, billRows, linesOf } from "#server/payments/wire/bill.ts";
 import { sha1Hex } from "#server/secrets/payment-crypto.ts";
 import { fetchBill, problemOf, textOf } from "./call.ts";
@@ -56,7 +64,7 @@ function reversalOf(row: Row): Reversal {
 
 /** Ours are known by their number. */
 function isRefundElsewhere(row: Row): boolean {
-  return row("refundState") === "SUCCESS" && !row("refundNo").startsWith("RF");
+  return row("refundState") === "SUCCESS" && !row("refundNo").startsWith(OWN_REFUND);
 }
 
 function read(instance: Instance, text: string): Listed {

@@ -51,9 +51,10 @@ export function wechatAuthorization(
 /** Calls WeChat Pay and verifies its answer. Never throws. */
 export async function wechatCall(
   instance: Instance,
-  { egress, nowSec }: ProviderDeps,
+  deps: ProviderDeps,
   { method, path, content }: { method: "GET" | "POST"; path: string; content?: object },
 ): Promise<WeChatAnswer> {
+  const { nowSec } = deps;
   const keys = wechatKeys(instance.field("platform_key"));
   const body = content === undefined ? "" : JSON.stringify(content);
   const authorization = wechatAuthorization(instance, { method, path, nowSec, body });
@@ -61,21 +62,25 @@ export async function wechatCall(
   const [serial = ""] = keys.keys();
   const headers = ["authorization", authorization, "wechatpay-serial", serial, ...JSON_BODY];
   const url = instance.baseUrl + path;
-  const result = await callProvider(egress, { method, url, headers, body: content && body });
+  const result = await callProvider(deps, { method, url, headers, body: content && body });
   if (result.kind === "fault") return { kind: "unclear", problem: result.code };
   const signed = wechatSigned((name) => textOf(result.headers[name]), Buffer.from(result.text));
   const isSigned = verifyWeChat(signed, keys, nowSec) === "valid";
-  if (result.status >= 500 || result.status === 429) return { kind: "unclear", problem: problemOf(result) };
-  // A yes without a valid signature was never received; a no is as good as its status.
+  // A yes without a valid signature was never received; a no names its reason, which a redirect or a page of a proxy does not.
   if (result.status >= 200 && result.status < 300)
     return isSigned
       ? { kind: "ok", body: objectOf(result.text) ?? {} }
       : { kind: "unclear", problem: "signature" };
-  return { kind: "refused", code: textOf(objectOf(result.text)?.["code"]), status: result.status };
+  const code = textOf(objectOf(result.text)?.["code"]);
+  const isRefusal = result.status >= 400 && result.status < 500 && result.status !== 429 && CODE.test(code);
+  return isRefusal
+    ? { kind: "refused", code, status: result.status }
+    : { kind: "unclear", problem: problemOf(result) };
 }
+
+const CODE = /^[A-Z_]{1,40}$/;
 
 /** Why an answer is no yes, in a word. */
 export function wechatProblem(answer: Exclude<WeChatAnswer, { kind: "ok" }>): string {
-  if (answer.kind === "unclear") return answer.problem;
-  return /^[A-Z_]{1,40}$/.test(answer.code) ? answer.code : `status ${answer.status}`;
+  return answer.kind === "unclear" ? answer.problem : answer.code;
 }

@@ -11,7 +11,7 @@ import type {
   ProviderDeps,
   Refunded,
 } from "#server/payments/provider.ts";
-import { SUBJECT } from "#server/payments/provider.ts";
+import { OWN_REFUND, SUBJECT } from "#server/payments/provider.ts";
 import { verifyWeChat } from "#server/payments/wire/signatures.ts";
 import { openGcm } from "#server/secrets/payment-crypto.ts";
 import { memberOf, objectOf, textOf } from "./call.ts";
@@ -43,9 +43,22 @@ async function create(instance: Instance, order: OrderFacts, deps: ProviderDeps)
   return qr === "" ? { kind: "unclear", problem: "no code" } : { kind: "ready", qr, url: "", session: "" };
 }
 
+function look(instance: Instance, orderNo: string, deps: ProviderDeps): Promise<WeChatAnswer> {
+  const path = `/v3/pay/transactions/out-trade-no/${orderNo}?mchid=${encodeURIComponent(instance.merchantId)}`;
+  return wechatCall(instance, deps, { method: "GET", path });
+}
+
+const probe: Provider["probe"] = async (instance, orderNo, deps) => {
+  const answer = await look(instance, orderNo, deps);
+  if (answer.kind === "ok") return { kind: "unclear", problem: "odd answer" };
+  if (answer.kind === "refused" && answer.code === "ORDER_NOT_EXIST") return { kind: "accepted" };
+  // A no without a code is not WeChat's.
+  const isNo = answer.kind === "refused" && answer.code !== "";
+  return { kind: isNo ? "refused" : "unclear", problem: wechatProblem(answer) };
+};
+
 async function ask(instance: Instance, order: OrderFacts, deps: ProviderDeps): Promise<Asked> {
-  const path = `/v3/pay/transactions/out-trade-no/${order.orderNo}?mchid=${encodeURIComponent(instance.merchantId)}`;
-  const answer = await wechatCall(instance, deps, { method: "GET", path });
+  const answer = await look(instance, order.orderNo, deps);
   if (answer.kind === "refused" && answer.code === "ORDER_NOT_EXIST") return { kind: "open" };
   if (answer.kind !== "ok") return { kind: "unclear", problem: wechatProblem(answer) };
   const state = textOf(answer.body["trade_state"]);
@@ -117,7 +130,7 @@ function refundNotice(instance: Instance, type: string, body: Record<string, unk
   ].map((name) => textOf(body[name]));
   const key = `${id}/${type}`;
   if (textOf(body["mchid"]) !== instance.merchantId) return { kind: "foreign", orderNo: orderNo ?? "", key };
-  const isOurs = (refundNo ?? "").startsWith("RF");
+  const isOurs = (refundNo ?? "").startsWith(OWN_REFUND);
   if (type !== "REFUND.SUCCESS" || isOurs || typeof amount !== "number" || !(amount > 0))
     return { kind: "ignored" };
   return {
@@ -153,7 +166,7 @@ const refund: Provider["refund"] = async (instance, order, { refundNo, amountMin
       content: {
         out_trade_no: order.orderNo,
         out_refund_no: refundNo,
-        amount: { refund: amountMinor, total: order.amountMinor, currency: "CNY" },
+        amount: { refund: amountMinor, total: order.paidMinor, currency: "CNY" },
       },
     }),
   );
@@ -173,6 +186,7 @@ export const wechat: Provider = {
   refused: { status: 401, body: '{"code":"FAIL"}' },
   create,
   ask,
+  probe,
   async close(instance, order, deps) {
     const path = `/v3/pay/transactions/out-trade-no/${order.orderNo}/close`;
     const answer = await wechatCall(instance, deps, {

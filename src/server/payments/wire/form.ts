@@ -30,6 +30,11 @@ export function parseForm(text: string): Params | undefined {
   return params;
 }
 
+/** Whether a value could be read as further parameters: what is signed says `a=1&b=2` for both (requirements Y11). */
+export function isAmbiguous(params: Params): boolean {
+  return [...params].some(([name, value]) => name !== "sign" && value.includes("&"));
+}
+
 /** Names and values as a form body. */
 export function formBody(params: Iterable<readonly [string, string]>): string {
   return Array.from(

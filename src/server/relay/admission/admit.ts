@@ -1,12 +1,12 @@
 // Who calls, and whether it may now: key → caller, in the family's order of checks (requirements W8.3), then the limits of its token and
 // user. Keys are cached until a change is announced; balances are never checked here, the ledger does that for every call.
 
+import { type ModelList, modelList } from "#contract/model-list.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { UserStatus } from "#contract/user.ts";
 import { parseCredential } from "#server/accounts/actors.ts";
 import { type CallerPlan, payerOf, planGraceSec, readScope } from "#server/accounts/caller-scope.ts";
 import { isUnboundRow } from "#server/accounts/may.ts";
-import { type ModelList, modelList } from "#server/accounts/model-list.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -45,6 +45,8 @@ export interface Caller {
   /** The same in the further groups of its token, each with the limits there; nearly always none (requirements K15). */
   readonly fallbacks: readonly Caller[];
   readonly isAdmin: boolean;
+  /** The payer owes what a refund or dispute could not take (requirements Y36). */
+  readonly owes: boolean;
   /** Models the token may call; undefined = all of the group. */
   readonly models: ModelList | undefined;
   /** The limits that its calls pass, from the token's upwards; most have none. */
@@ -53,6 +55,11 @@ export interface Caller {
   readonly plans: readonly CallerPlan[];
   /** The channel id after the key, as written; undefined = none. */
   readonly pin: string | undefined;
+}
+
+/** Whether anything limits the calls of a caller, in one of the groups of its token: most have nothing. */
+export function isLimited({ limits, fallbacks }: Caller, byOptions: { readonly isOff: boolean }): boolean {
+  return !byOptions.isOff || limits.length > 0 || fallbacks.length > 0;
 }
 
 export interface Authenticator {
@@ -352,6 +359,7 @@ function callerOf(
     isGroupNamed: row.groups !== "",
     fallbacks: NO_FALLBACKS,
     isAdmin: isUnboundRow(row),
+    owes: (row.wallet_debt ?? row.user_debt) > 0,
     models: modelList(splitCsv(row.models)),
     pin,
     limits,

@@ -1,29 +1,25 @@
 // The limits that were set for a token, its user, their group or a model: a call passes all of them, or counts in none (requirements L07).
 // Running calls and rates are counted here, over all nodes; windows by the ledger, together with the reservation.
-import {
-  holderOf,
-  isModelOf,
-  isRateKind,
-  isWindowKind,
-  type LimitKind,
-  type RateKind,
-} from "#contract/limit-words.ts";
+import type { RateKind } from "#contract/limit-words.ts";
 import { paysFor } from "#contract/plan-terms.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Limits } from "#server/limits/limits.ts";
-import { type Counting, keyOf, LIMITS, type Limit } from "#server/limits/table.ts";
 import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
-import type { LimitRef } from "#server/money/rows.ts";
 import { NEVER } from "#server/money/windows.ts";
-import type { Options } from "#server/options.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
-import type { Rate } from "#server/relay/http/rate-headers.ts";
-import type { LimitRow } from "#server/store/limits.ts";
+import type { Rate } from "#server/relay/http/limit-head.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
-
-type Limited = Pick<Caller, "userId" | "limits">;
+import {
+  type CountedRate,
+  countingOf,
+  type Limited,
+  ofModel,
+  rateOf,
+  ratesLeft,
+  type SetLimit,
+} from "./set-limits.ts";
 
 /** A call as limits see it. Unit: LLM tokens. */
 export interface LimitedCall {
@@ -57,77 +53,7 @@ export interface CallLimits {
   admit(call: LimitedCall): Promise<Admission>;
 }
 
-type CountedKind = RateKind | "running";
 type TokenKind = Exclude<RateKind, "rpm">;
-
-/** A limit that is counted here, and how: without a boost, and with one that runs. */
-interface Counted<Kind extends CountedKind = CountedKind> {
-  readonly kind: Kind;
-  readonly row: LimitRow;
-  readonly usual: Counting;
-  readonly boosted: Counting;
-}
-
-/** What the limits of a caller are to calls of one model. */
-interface OfModel {
-  readonly running: readonly Counted[];
-  /** Calls first, then tokens. */
-  readonly rates: readonly Counted<RateKind>[];
-  /** Those that the ledger counts. */
-  readonly windows: readonly LimitRef[];
-}
-
-/** The same list is remembered with its caller from call to call, and its limits are sorted once. A client may name any model. */
-const sorted = new WeakMap<readonly LimitRow[], Map<string, OfModel>>();
-const MOST_MODELS = 100;
-
-function ofModel({ userId, limits }: Limited, model: string): OfModel {
-  const known = sorted.get(limits) ?? new Map<string, OfModel>();
-  const found = known.get(model);
-  if (found !== undefined) return found;
-  const rows = limits.filter(({ model_pattern }) => isModelOf(model_pattern, model));
-  const counted = <Kind extends CountedKind>(is: (kind: LimitKind) => kind is Kind) =>
-    rows.flatMap((row) => (is(row.kind) ? [countedOf(row, row.kind, userId)] : []));
-  const made = {
-    running: counted((kind) => kind === "running"),
-    rates: [...counted((kind) => kind === "rpm"), ...counted(isTokenKind)],
-    windows: rows
-      .filter(({ kind }) => isWindowKind(kind))
-      .map(({ id, subject }) => ({ limitId: id, holder: holderOf(subject, userId) })),
-  };
-  if (known.size >= MOST_MODELS) known.clear();
-  known.set(model, made);
-  sorted.set(limits, known);
-  return made;
-}
-
-const COUNTED_BY: Readonly<Record<CountedKind, Limit>> = {
-  running: LIMITS.setRunning,
-  rpm: LIMITS.setCalls,
-  tpm: LIMITS.setTokens,
-  input_tpm: LIMITS.setTokens,
-  output_tpm: LIMITS.setTokens,
-};
-
-function countedOf<Kind extends CountedKind>(row: LimitRow, kind: Kind, userId: number): Counted<Kind> {
-  const limit = COUNTED_BY[kind];
-  const subject = `${row.id}:${holderOf(row.subject, userId)}`;
-  // Both are at most half of what counts exactly.
-  const key = keyOf({ limit, subject });
-  const boosted = { limit: { ...limit, burst: row.amount + row.boost_amount }, subject, key };
-  return { kind, row, usual: { limit: { ...limit, burst: row.amount }, subject, key }, boosted };
-}
-
-/** The limits of a call that the ledger counts, by the calendar of the operator's zone; undefined = there are none. */
-export function windowsOf(
-  caller: Limited,
-  model: string,
-  options: Pick<Options, "get">,
-): { readonly limits: readonly LimitRef[]; readonly zone: string } | undefined {
-  if (caller.limits.length === 0) return undefined;
-  const limits = ofModel(caller, model).windows;
-  return limits.length === 0 ? undefined : { limits, zone: options.get("BudgetTimeZone") };
-}
 
 /** The plans that pay for a call, by the name that its model was asked for; undefined = there are none (requirements Y52). */
 export function plansOf(
@@ -163,9 +89,7 @@ function timeText(seconds: number, zone: string): string {
   return `${at.toPlainDateTime().toString({ smallestUnit: "minute" }).replace("T", " ")}（${zone}）`;
 }
 
-interface Taken {
-  readonly kind: RateKind;
-  readonly counting: Counting;
+interface Taken extends CountedRate {
   readonly worth: number;
 }
 
@@ -173,8 +97,8 @@ interface Taken {
 const SHARE = 4;
 
 interface CallLimitsParts {
-  readonly limits: Pick<Limits, "check" | "hold" | "giveBack">;
-  readonly clock: Pick<Clock, "seconds">;
+  readonly limits: Pick<Limits, "check" | "hold" | "giveBack" | "look">;
+  readonly clock: Pick<Clock, "now" | "seconds">;
 }
 
 export function createCallLimits(parts: CallLimitsParts): CallLimits {
@@ -198,6 +122,7 @@ class LimitedAdmission implements Admission {
   readonly rates: Rate[] = [];
   fault: RelayFault | undefined;
   readonly #limits: CallLimitsParts["limits"];
+  readonly #clock: CallLimitsParts["clock"];
   readonly #nowSec: number;
   readonly #call: LimitedCall;
   #leaves: (() => void)[] = [];
@@ -205,23 +130,27 @@ class LimitedAdmission implements Admission {
 
   constructor({ limits, clock }: CallLimitsParts, call: LimitedCall) {
     this.#limits = limits;
+    this.#clock = clock;
     this.#nowSec = clock.seconds();
     this.#call = call;
   }
 
-  /** Takes what is needed of each: what runs first, then rates. Returns why one has no room. */
+  /** Takes what is needed of each: what runs first, then rates. Returns why one has no room; the rates after it are only looked at. */
   async pass(): Promise<RelayFault | undefined> {
     const { caller, model } = this.#call;
     const { running, rates } = ofModel(caller, model);
-    for (const one of running) {
-      const fault = await this.#hold(one);
-      if (fault !== undefined) return fault;
-    }
+    let fault: RelayFault | undefined;
+    for (const one of running) fault ??= await this.#hold(one);
+    const unseen: CountedRate[] = [];
     for (const one of rates) {
-      const fault = await this.#take(one);
-      if (fault !== undefined) return fault;
+      const asked = this.#demand(one);
+      fault ??= tooLarge(one, asked);
+      if (fault === undefined) fault = await this.#take(one, asked);
+      else unseen.push(asked);
     }
-    return undefined;
+    if (unseen.length > 0)
+      this.rates.push(...(await ratesLeft({ limits: this.#limits, clock: this.#clock }, unseen)));
+    return fault;
   }
 
   undo(): void {
@@ -247,12 +176,8 @@ class LimitedAdmission implements Admission {
     return taken;
   }
 
-  #countingOf({ row, usual, boosted }: Counted): Counting {
-    return this.#nowSec < row.boost_until ? boosted : usual;
-  }
-
-  async #hold(one: Counted): Promise<RelayFault | undefined> {
-    const counting = this.#countingOf(one);
+  async #hold(one: SetLimit): Promise<RelayFault | undefined> {
+    const counting = countingOf(one, this.#nowSec);
     // A limit of 0 lets nothing pass; to the mechanism below it would be none.
     const leave =
       counting.limit.burst === 0 ? undefined : await this.#limits.hold(counting, this.#call.address);
@@ -261,21 +186,23 @@ class LimitedAdmission implements Admission {
     return undefined;
   }
 
-  async #take(one: Counted<RateKind>): Promise<RelayFault | undefined> {
-    const counting = this.#countingOf(one);
-    const { row, kind } = one;
-    const { burst, windowMs } = counting.limit;
-    const worth = kind === "rpm" ? 1 : tokensOf(kind, this.#call, burst);
-    if (burst === 0 || worth > burst) return limitErrors.tooLarge(row);
+  /** What the call needs of a rate. */
+  #demand(one: SetLimit<RateKind>): Taken {
+    const { kind } = one;
+    const counting = countingOf(one, this.#nowSec);
+    return { kind, counting, worth: kind === "rpm" ? 1 : tokensOf(kind, this.#call, counting.limit.burst) };
+  }
+
+  async #take({ row }: SetLimit, asked: Taken): Promise<RelayFault | undefined> {
+    const { counting, worth } = asked;
     const { allowed, retryAfterMs, fullAfterMs } = await this.#limits.check(
       counting,
       this.#call.address,
       worth,
     );
-    const remaining = Math.max(0, Math.floor(((windowMs - fullAfterMs) / windowMs) * burst + ROUNDING));
-    this.rates.push({ kind, limit: burst, remaining, resetMs: fullAfterMs });
+    this.rates.push(rateOf(asked, { fullAfterMs, nowMs: this.#clock.now() }));
     if (!allowed) return limitErrors.tooFast(row, retryAfterMs);
-    this.#taken.push({ kind, counting, worth });
+    this.#taken.push(asked);
     return undefined;
   }
 
@@ -289,11 +216,12 @@ function nothing(): void {
   // See above.
 }
 
-/** Times are no whole numbers of steps. */
-const ROUNDING = 1e-6;
-
-function isTokenKind(kind: LimitKind): kind is TokenKind {
-  return isRateKind(kind) && kind !== "rpm";
+/** The refusal of a call that never has room; to the mechanism below a limit of 0 would be none. */
+function tooLarge(
+  { row }: SetLimit,
+  { counting: { limit }, worth }: Pick<Taken, "counting" | "worth">,
+): RelayFault | undefined {
+  return limit.burst === 0 || worth > limit.burst ? limitErrors.tooLarge(row) : undefined;
 }
 
 /**

@@ -4,9 +4,9 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { addressOf, type BatchRoute, offersOf } from "#server/relay/http/routes.ts";
-import type { Services } from "#server/relay/services.ts";
+import type { BatchRoute } from "#server/relay/http/routes.ts";
 import { type Submission, type SubmissionCall, submission } from "#server/relay/submission.ts";
+import { knownCaller } from "#server/relay/tell-limits.ts";
 import { type FileRow, findFileOf, hideFile, listFilesOf } from "#server/store/batch-files.ts";
 import { findTaskOf, hasEnded, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
@@ -15,7 +15,7 @@ import { lookAfter } from "#server/tasks/poll.ts";
 import { batchRequest, fileTail } from "#server/upstream/batch/wire.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { callTask } from "#server/upstream/video/call.ts";
-import { sendFile } from "./content.ts";
+import { aboutFile, sendFile } from "./content.ts";
 import { batchObject, fileObject } from "./object.ts";
 import { readOrder, submitBatch } from "./submit.ts";
 import { MOST_FORM, uploadFile } from "./upload.ts";
@@ -26,16 +26,14 @@ interface Call extends SubmissionCall {
 
 /** Answers a call. Never throws. */
 export async function answerBatchCall(call: Call): Promise<void> {
-  const { services, req, response, asked, route } = call;
+  const { response, route } = call;
   if (route.verb === "create") {
     const kind = { name: route.of, endpoint: "chat", mostRest: MOST_FORM } as const;
     return submission(call, kind, (...begun) => create(call, ...begun));
   }
   try {
     // A caller who has used up his key may still fetch what he paid for.
-    const address = addressOf(req, services.ctx.config.trustedProxies);
-    const caller = await services.authenticator.identify(offersOf(req, asked.key), address);
-    response.language = caller.language;
+    const caller = await knownCaller(call);
     if (route.of === "batches") response.sendJson(200, await aboutBatches(call, caller));
     else await aboutFiles(call, caller);
   } catch (error) {
@@ -52,11 +50,11 @@ async function ownFile({ services }: Call, caller: Caller, fileId: string): Prom
 }
 
 async function aboutFiles(call: Call, caller: Caller): Promise<void> {
-  const { services, response, route } = call;
+  const { response, route } = call;
   if (route.verb === "list") return response.sendJson(200, await filesOf(call, caller));
   const row = await ownFile(call, caller, route.id);
-  if (route.verb === "content") return sendFile(services, response, row);
-  if (route.verb === "delete") await deleteFile(services, row);
+  if (route.verb === "content") return sendFile(call, row);
+  if (route.verb === "delete") await deleteFile(call, row);
   response.sendJson(
     200,
     route.verb === "delete" ? { id: row.file_id, object: "file", deleted: true } : fileObject(row),
@@ -83,11 +81,13 @@ async function filesOf(call: Call, caller: Caller): Promise<JsonRecord> {
 }
 
 /** Also where its upstream does not delete it: then it expires there. Throws: LocalError when the upstream cannot be asked. */
-async function deleteFile({ ctx, upstream }: Services, row: FileRow): Promise<void> {
+async function deleteFile(call: Call, row: FileRow): Promise<void> {
+  const { ctx, upstream } = call.services;
   const channel = await channelOfTask(ctx, row);
   if (channel !== "gone" && channel !== undefined) {
     const id = ctx.secrets.open(row.upstream_sealed, TASK_SEAL);
-    const answer = await callTask(upstream, channel, batchRequest(channel, "DELETE", fileTail(id)));
+    const request = batchRequest(channel, "DELETE", fileTail(id));
+    const answer = await callTask(upstream, channel, request, aboutFile(call, channel, row));
     const isThere = answer.kind === "failed" && answer.fault.upstreamStatus !== 404;
     if (isThere) throw new LocalError(answer.fault);
   }
@@ -106,8 +106,8 @@ async function aboutBatches(call: Call, caller: Caller): Promise<JsonRecord> {
   if (route.verb === "list") return batchesOf(call, caller);
   const row = await ownBatch(call, caller, route.id);
   if (route.verb === "cancel") {
-    if (hasEnded(row) || row.outcome !== "" || !(await cancelTask(ctx, row)))
-      throw new LocalError(localErrors.taskNotCancellable());
+    const outcome = !hasEnded(row) && row.outcome === "" && (await cancelTask(ctx, row));
+    if (outcome !== true) throw new LocalError(outcome || localErrors.taskNotCancellable());
   } else if (!hasEnded(row)) await lookAfter(ctx, row);
   return batchObject(await ownBatch(call, caller, route.id));
 }
@@ -129,6 +129,5 @@ async function create(
   if (route.of === "files") return fileObject(await uploadFile({ services, state, caller, req, response }));
   const order = readOrder(await services.readBody(req, response));
   const row = await submitBatch(services, state, { caller, order });
-  state.model = row.model;
   return batchObject(row);
 }

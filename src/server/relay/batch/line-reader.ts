@@ -4,16 +4,15 @@ import { isUtf8 } from "node:buffer";
 import type { TextEndpoint } from "#contract/providers.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { estimatePrompt, expectedOutput } from "#server/relay/billing/pricing-text.ts";
+import { estimatePrompt, expectedOutput, raisedBy } from "#server/relay/billing/pricing-text.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { raisedBy } from "#server/relay/routing/next-channel.ts";
 import type { Services } from "#server/relay/services.ts";
 import { hasTwins, type IncomingRequest, readIncoming } from "#server/relay/text/incoming.ts";
 import type { FilePart } from "#server/store/batch-files.ts";
 import { LINES_OF_PART, type LineFacts } from "#server/tasks/batch/facts.ts";
 import { customIdHash } from "#server/tasks/batch/results.ts";
 import type { Line } from "#server/upstream/batch/line-splitter.ts";
-import { prepare } from "#server/upstream/call/attempt.ts";
+import { prepareRuled } from "#server/upstream/call/attempt.ts";
 import type { Call } from "#server/upstream/call/call.ts";
 import { planCall } from "#server/upstream/call/plan.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
@@ -180,7 +179,7 @@ export class LinesForChannel {
   async #sent(number: number, incoming: IncomingRequest): Promise<Buffer> {
     const { services, channel, caller, requestId } = this.#parts;
     const { ctx, upstream } = services;
-    const { model, maxTokens } = incoming;
+    const { model } = incoming;
     const mapped = channel.mapping.get(model) ?? model;
     const key = { endpoint: incoming.endpoint, model: mapped, isStream: false, apiVersion: "" };
     const plan = planCall(channel, key, upstream.optionText);
@@ -198,14 +197,13 @@ export class LinesForChannel {
         header: () => undefined,
         attempt: 1,
         userId: caller.userId,
-        maxTokens,
+        maxTokens: incoming.maxTokens || incoming.raisedTokens,
         nowMs: ctx.clock.now(),
       },
       cancellation: new Cancellation(),
       trace: { firstByteMs: 0, isSent: false },
     };
-    const made = await prepare(upstream, call, plan);
-    const outcome = made.kind === "fault" ? made : (channel.rewrite?.apply(call, plan, made) ?? made);
+    const outcome = await prepareRuled(upstream, call, plan);
     if (outcome.kind === "fault") throw new LocalError(inLine(number, outcome));
     return Buffer.from(outcome.bytes.buffer, outcome.bytes.byteOffset, outcome.bytes.byteLength);
   }

@@ -5,14 +5,15 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { isLack, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { jsonValues } from "#server/relay/http/request-body.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
-import type { RequestState } from "#server/relay/routing/failover.ts";
+import { type RequestState, readerOf } from "#server/relay/routing/failover.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
 import type { Services } from "#server/relay/services.ts";
+import type { Submission } from "#server/relay/submission.ts";
 import { randomHex } from "#server/secrets.ts";
 import {
   type FilePart,
@@ -21,10 +22,11 @@ import {
   insertBatchParts,
   listFileParts,
 } from "#server/store/batch-files.ts";
+import { parseDecision } from "#server/store/failed-attempts.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
 import { type BatchFacts, lineEstimate, linesOf, priceOf, storedPrice } from "#server/tasks/batch/facts.ts";
 import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
-import { channelOfTask, TASK_SEAL } from "#server/tasks/channel.ts";
+import { aboutTask, channelOfTask, TASK_SEAL } from "#server/tasks/channel.ts";
 import { BATCH_SEC, pollDelay } from "#server/tasks/poll.ts";
 import { batchRequest, heardBatch } from "#server/upstream/batch/wire.ts";
 import { type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
@@ -86,7 +88,7 @@ interface Ready {
 /** Submits it. Returns its row. Throws: LocalError. */
 export async function submitBatch(
   services: Services,
-  state: RequestState,
+  state: Submission,
   { caller: asking, order }: { readonly caller: Caller; readonly order: BatchOrder },
 ): Promise<TaskRow> {
   const { ctx } = services;
@@ -96,6 +98,7 @@ export async function submitBatch(
   if (file.endpoint !== plainEndpoint(order.endpoint))
     throw new LocalError(localErrors.fieldInvalid("endpoint"));
   const parts = await listFileParts(ctx.db, file.id);
+  state.model = parts[0]?.model ?? "";
   const channel = await channelOfTask(ctx, file);
   if (channel === undefined)
     throw new LocalError(localErrors.ledgerUnavailable("the channel cannot be read"));
@@ -104,6 +107,8 @@ export async function submitBatch(
   const caller = servedMember(services, asking, { channel, parts, fileId: order.inputFile });
   state.caller = caller;
   state.channel = channel;
+  // Where it goes was decided when its file came.
+  state.decidedBefore = parseDecision(file.trail);
   const ready = { caller, channel, file, parts, order };
   const facts = factsFor(services, ready);
   // A batch is one call of each of its models; what its lines use, no minute counts.
@@ -116,11 +121,12 @@ export async function submitBatch(
     request_id: state.requestId,
     kind: "batch",
     wire: "openai",
-    model: parts[0]?.model ?? "",
+    model: state.model,
     facts,
+    trail: file.trail,
   });
   try {
-    await reserveParts(services, state, { ...ready, row, facts });
+    await reserveParts(services, state, { ...ready, row, facts }).catch(unpaid);
     return await submit(services, state, { ...ready, row, facts });
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);
@@ -194,21 +200,17 @@ async function reserveParts(
   for (const [at, part] of parts.entries()) {
     const { model } = part;
     const requestId = rows[at]?.request_id ?? "";
-    const amount = held(bill, partEstimate(part, { caller, facts, nowSec: ctx.clock.seconds() }));
+    const amount = held(bill, partEstimate(part, { caller, facts, nowSec: ctx.clock.seconds() }), caller);
     const refusal = await reserveTask(services, state, { caller, model, amount, requestId });
-    if (refusal !== undefined) throw new LocalError(unpaid(refusal));
+    if (refusal !== undefined) throw new LocalError(refusal);
   }
 }
 
 /** A lack of quota, the payer's or the key's, has the status that says so (requirements C59); calls have the family's own. */
-const LACKS: ReadonlySet<unknown> = new Set([
-  "insufficient_user_quota",
-  "pre_consume_token_quota_failed",
-  "exhausted_key",
-]);
-
-function unpaid(fault: RelayFault): RelayFault {
-  return LACKS.has(fault.code) ? { ...fault, status: 402 } : fault;
+function unpaid(error: unknown): never {
+  throw error instanceof LocalError && isLack(error.fault)
+    ? new LocalError({ ...error.fault, status: 402 })
+    : error;
 }
 
 /** Σ of its lines. Throws: LocalError where one line may cost more than one call of the caller may. */
@@ -245,6 +247,7 @@ async function submit(services: Services, state: RequestState, begun: Begun): Pr
       completion_window: "24h",
       ...(order.metadata !== null && { metadata: order.metadata }),
     }),
+    aboutTask(ctx, channel, row, readerOf(state.headers)),
   );
   if (answer.kind === "failed") {
     state.trace.isSent = answer.isUnsure;

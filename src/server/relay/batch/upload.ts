@@ -1,21 +1,23 @@
 // Takes a file of requests and passes it on while it comes: to one channel, which its first line decides, line by line as that channel has
 // it. Nothing of it is kept but what was counted (requirements C76). What is wrong with it is told before its upstream has all of it, which then has nothing.
 
+import { lacksBatches, noteWithoutFiles } from "#server/channels/formats.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
 import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { requestChunks } from "#server/relay/http/request-chunks.ts";
-import { eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import { eachChannel, type RequestState, readerOf, trailOf } from "#server/relay/routing/failover.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
+import type { Submission } from "#server/relay/submission.ts";
 import { randomHex } from "#server/secrets.ts";
 import { type FileRow, insertFile, sumFilesOf } from "#server/store/batch-files.ts";
 import { FILE_SEC, newFileId } from "#server/tasks/batch/hear.ts";
-import { TASK_SEAL } from "#server/tasks/channel.ts";
+import { aboutTask, TASK_SEAL } from "#server/tasks/channel.ts";
 import { type Line, LineSplitter, LineTooLong } from "#server/upstream/batch/line-splitter.ts";
 import { startUpload, type Upload } from "#server/upstream/batch/transfer.ts";
 import { batchRequest } from "#server/upstream/batch/wire.ts";
@@ -42,7 +44,7 @@ const MOST_NAME = 200;
 
 interface Asked {
   readonly services: Services;
-  readonly state: RequestState;
+  readonly state: Submission;
   readonly caller: Caller;
   readonly req: RelayRequest;
   readonly response: ClientResponse;
@@ -66,6 +68,7 @@ export async function uploadFile(asked: Asked): Promise<Omit<FileRow, "id">> {
   const line = readLine(first);
   const query = new URL(req.url ?? "", "http://localhost").searchParams;
   const model = query.get("model") || file.form.fields.get("model") || line.incoming.model;
+  state.model = model;
   const { caller, candidates } = await servedBy(services, asked.caller, model);
   state.caller = caller;
   const search = {
@@ -80,11 +83,9 @@ export async function uploadFile(asked: Asked): Promise<Omit<FileRow, "id">> {
   const sent = await eachChannel<Sent>(services, state, search, (channel) =>
     sendTo(asked, channel, { file, lines, first: line, caller }),
   );
-  return store(services, caller, file, sent);
+  return store(services, state, file, { ...sent, caller });
 }
 
-/** Channels of which an address for files turned out to be missing; asked again when they change. */
-const without = new WeakSet<object>();
 /** What resellers answer where they know an address and serve nothing there. */
 const NOT_IMPLEMENTED = 501;
 
@@ -98,7 +99,7 @@ async function servedBy(
   for (const member of membersOf(caller)) {
     try {
       const found = await findCandidates(ctx, member, { model });
-      const candidates = found.filter((one) => one.provider.batch !== undefined && !without.has(one));
+      const candidates = found.filter((one) => lacksBatches(one) === undefined);
       if (candidates.length > 0) return { caller: member, candidates };
     } catch (error) {
       if (!(error instanceof LocalError)) throw error;
@@ -122,13 +123,19 @@ interface Sending {
   readonly caller: Caller;
 }
 
-/** Sends it to one channel. Once more than its first line was read there is no other. */
+/** Sends it to one channel. Once its connection stands, and more than the first line is read, there is no other. */
 async function sendTo(
   { services, state }: Asked,
   channel: LiveChannel,
   { file, lines, first, caller }: Sending,
 ): Promise<Sent | RelayFault> {
   const { requestId } = state;
+  const work = {
+    kind: "batch",
+    model: first.incoming.model,
+    request_id: requestId,
+    user_id: caller.userId,
+  } as const;
   const reader = new LinesForChannel({ services, caller, channel, requestId });
   let upload: Upload | undefined;
   try {
@@ -137,6 +144,7 @@ async function sendTo(
     const to = {
       path: batchRequest(channel, "POST", "/files").path,
       contentType: `multipart/form-data; boundary=${boundary}`,
+      about: aboutTask(services.ctx, channel, work, readerOf(state.headers)),
     };
     const started = await startUpload(services.upstream, channel, to);
     if ("kind" in started) return started;
@@ -155,8 +163,7 @@ async function sendTo(
     const answer = await upload.answer;
     if (answer.kind === "failed") {
       const { fault } = answer;
-      if (isPathAbsent(fault) || fault.upstreamStatus === NOT_IMPLEMENTED)
-        without.add(channel.base ?? channel);
+      if (isPathAbsent(fault) || fault.upstreamStatus === NOT_IMPLEMENTED) noteWithoutFiles(channel);
       return { ...answer.fault, retry: false };
     }
     const upstreamId = textAt(answer.body, "id");
@@ -172,9 +179,9 @@ async function sendTo(
 
 async function store(
   { ctx }: Services,
-  caller: Caller,
+  state: RequestState,
   file: IncomingFile,
-  { channel, upstreamId, lines }: Sent,
+  { caller, channel, upstreamId, lines }: Sent & { readonly caller: Caller },
 ): Promise<Omit<FileRow, "id">> {
   const now = ctx.clock.seconds();
   const row = {
@@ -191,6 +198,7 @@ async function store(
     created_at: now,
     expires_at: now + (file.expirySec ?? FILE_SEC),
     deleted_at: 0,
+    trail: trailOf(state),
   };
   await ctx.db.transaction().execute((tx) => insertFile(tx, row, lines.parts()));
   return row;

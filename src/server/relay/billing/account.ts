@@ -1,21 +1,28 @@
 // What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. Its pricing
 // says what the price is applied to; it knows no HTTP.
+import { kindsText } from "#contract/token-kinds.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
+import { BILLION } from "#server/money/amount.ts";
+import { isBelowCost, type Wanted } from "#server/money/below-cost.ts";
 import type { CallCost, ReserveVerdict, Settlement } from "#server/money/operations.ts";
 import { charge, costOf, type Price, savedBy } from "#server/money/price.ts";
-import type { PriceBook } from "#server/money/price-book.ts";
+import { costPrice, type PriceBook } from "#server/money/price-book.ts";
 import { parseRational, type Rational } from "#server/money/rational.ts";
 import { costOfUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { plansOf, windowsOf } from "#server/relay/admission/call-limits.ts";
+import { plansOf } from "#server/relay/admission/call-limits.ts";
+import { windowsOf } from "#server/relay/admission/set-limits.ts";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
+import type { LimitHead } from "#server/relay/http/limit-head.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Verdict } from "#server/relay/http/pipe.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { StreamReply, Trace } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
-import { belowCost, type Wanted } from "./below-cost.ts";
+import type { CostCap } from "./cost-cap.ts";
 import { Extension } from "./extension.ts";
+import { setMoreAside } from "./more-aside.ts";
 import {
   type BillingServices,
   NO_USAGE,
@@ -59,9 +66,14 @@ export function priceOf(
 
 /**
  * What is reserved for an amount: for 0 the smallest unit, so that free models need some balance, unless the option waives it
- * (requirements M31).
+ * (requirements M31). Throws: LocalError where the payer owes something and the option stops what is not free (requirements Y36).
  */
-export function held({ options }: Pick<BillingServices, "options">, amount: bigint): bigint {
+export function held(
+  { options }: Pick<BillingServices, "options">,
+  amount: bigint,
+  { owes }: Pick<Caller, "owes">,
+): bigint {
+  if (owes && amount > 0n && options.get("RefuseInDebtEnabled")) throw new LocalError(localErrors.userDebt());
   return amount === 0n && !options.get("FreeAtZeroEnabled") ? 1n : amount;
 }
 
@@ -69,6 +81,8 @@ export class Account {
   readonly #tools: BillingServices;
   readonly #billed: Billed;
   readonly #pricing: Pricing;
+  /** Those it was reserved by, whatever is published while it runs. */
+  readonly #prices: PriceBook;
   #price: Price;
   #channel: LiveChannel | undefined;
   #usage = NO_USAGE;
@@ -76,17 +90,25 @@ export class Account {
   #extension: Extension | undefined;
   #notedMs: number;
   /** What the call may cost at most; undefined = anything. */
-  readonly #most: bigint | undefined;
+  readonly #cap: CostCap | undefined;
+  readonly #limitHead: LimitHead | undefined;
   /** Set aside so far. */
   #held = 0n;
 
   constructor(
     tools: BillingServices,
     billed: Billed,
-    terms: { price: Price; pricing: Pricing; most?: bigint | undefined },
+    terms: {
+      price: Price;
+      pricing: Pricing;
+      cap?: CostCap | undefined;
+      limitHead?: LimitHead | undefined;
+    },
   ) {
-    this.#most = terms.most;
+    this.#cap = terms.cap;
+    this.#limitHead = terms.limitHead;
     this.#tools = tools;
+    this.#prices = tools.prices();
     this.#billed = billed;
     this.#pricing = terms.pricing;
     this.#price = terms.price;
@@ -103,17 +125,18 @@ export class Account {
     return this.#billed.incoming;
   }
 
-  /** Reserves the estimate. Returns the ledger's verdict; only a reserved call is settled. */
+  /** Reserves the estimate. Returns the ledger's verdict; only a reserved call is settled. Throws: LocalError. */
   open(): Promise<ReserveVerdict> {
     const { requestId, caller, incoming } = this.#billed;
-    this.#held = held(this.#tools, this.#pricing.firstAmount(this.#price));
+    this.#held = held(this.#tools, this.#pricing.firstAmount(this.#price), caller);
     return this.#tools.ledger.reserve({
       requestId,
       userId: caller.payerId,
       tokenId: caller.tokenId,
       amount: this.#held,
       modelName: incoming.model,
-      ...(caller.limits.length > 0 && windowsOf(caller, incoming.model, this.#tools.options)),
+      ...(caller.limits.length > 0 &&
+        windowsOf(caller, incoming.model, this.#tools.options, this.#limitHead)),
       ...(caller.plans.length > 0 && plansOf(caller, incoming.model)),
     });
   }
@@ -126,8 +149,7 @@ export class Account {
     const { caller, incoming } = this.#billed;
     const { model } = incoming;
     this.#channel = channel;
-    this.#price =
-      this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
+    this.#price = this.#prices.find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
     const { promptTokens } = this.#pricing;
     return (
       this.#pricing.fault(this.#price) ??
@@ -207,22 +229,24 @@ export class Account {
   /** The reservation of this call, as tokens of output. */
   #newExtension(reply: StreamReply, running: RunningPricing): Extension {
     const { clock } = this.#tools;
-    const { requestId } = this.#billed;
     return new Extension({
       tokens: running.firstTokens,
       limit: running.limit,
       clock,
-      extend: (tokens) => this.#extend(requestId, running.amountOf(tokens, this.#price)),
+      extend: (tokens) => this.#extend(running.amountOf(tokens, this.#price)),
       count: () => running.count(reply),
     });
   }
 
-  /** Sets more aside; never more than the call may cost. */
-  async #extend(requestId: string, more: bigint): Promise<boolean> {
-    if (this.#most !== undefined && this.#held + more > this.#most) return false;
-    const isGranted = await this.#tools.ledger.extend(requestId, more);
-    if (isGranted) this.#held += more;
-    return isGranted;
+  /** Sets more aside; never more than the call may cost. Returns why not; undefined = it is. */
+  async #extend(more: bigint): Promise<RelayFault | undefined> {
+    if (more === 0n) return undefined;
+    if (this.#cap !== undefined && this.#held + more > this.#cap.amount)
+      return limitErrors.tooDear(this.#cap.row);
+    const { requestId, caller } = this.#billed;
+    const fault = await setMoreAside(this.#tools, { requestId, caller, more });
+    if (fault === undefined) this.#held += more;
+    return fault;
   }
 
   #note(least: TokenUsage, nowMs: number): void {
@@ -239,7 +263,7 @@ export class Account {
 /** The parts of a settlement beside its sum. Times: ms. */
 interface SettledCall {
   readonly requestId: string;
-  readonly caller: Pick<Caller, "payerId" | "tokenId" | "group" | "isGroupNamed">;
+  readonly caller: Pick<Caller, "payerId" | "userId" | "tokenId" | "group" | "isGroupNamed">;
   /** The one that answered, with the key that was used; undefined = none. */
   readonly channel: LiveChannel | undefined;
   /** What it was charged by. */
@@ -263,8 +287,9 @@ export function settlementOf(
 ): Settlement {
   const { options, clock } = tools;
   const { usage, amount, content, isEstimated } = sum;
-  const { requestId, caller, channel, model, isStream, startedMs, firstByteMs, trail } = call;
+  const { requestId, caller, channel, price, model, isStream, startedMs, firstByteMs, trail } = call;
   const { payerId: userId, tokenId } = caller;
+  const memberId = caller.userId === userId ? undefined : caller.userId;
   const log = options.get("LogConsumeEnabled")
     ? {
         content: caller.isGroupNamed ? `${content}（分组 ${caller.group}）` : content,
@@ -274,19 +299,51 @@ export function settlementOf(
         is_stream: isStream ? 1 : 0,
         estimated: isEstimated ? 1 : 0,
         trail,
+        token_kinds: kindsOfUsage(usage),
+        price_version: price.version ?? -1,
       }
     : null;
   const mayWait = call.mayWait === true;
   const { id: channelId, keyId } = channel ?? NO_CHANNEL;
   const cost = callCost(tools, call, sum);
-  return { requestId, userId, tokenId, channelId, keyId, charge: amount, usage, cost, mayWait, log };
+  return {
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    keyId,
+    memberId,
+    charge: amount,
+    usage,
+    cost,
+    mayWait,
+    log,
+  };
+}
+
+/** What a receipt tells of a call's tokens beside plain ones. */
+function kindsOfUsage(usage: TokenUsage): string {
+  const isPlain =
+    !usage.cacheWriteTokens &&
+    !usage.reasoningTokens &&
+    !usage.audioPromptTokens &&
+    !usage.imagePromptTokens &&
+    !usage.audioCompletionTokens &&
+    !usage.imageCompletionTokens;
+  // Most calls: nothing is made for them. What is written for an hour is part of what is written to the cache.
+  if (isPlain) return "";
+  return kindsText({
+    cache_write: usage.cacheWriteTokens,
+    cache_write_hour: usage.cacheWriteHourTokens,
+    audio_input: usage.audioPromptTokens,
+    image_input: usage.imagePromptTokens,
+    reasoning: usage.reasoningTokens,
+    audio_output: usage.audioCompletionTokens,
+    image_output: usage.imageCompletionTokens,
+  });
 }
 
 const NO_CHANNEL = { id: 0, keyId: 0 };
-
-/** Money is counted in billionths of a dollar; a channel's own prices are dollars of a million. */
-const BILLION = 1_000_000_000n;
-const BY_SHEET: Rational = { n: 1_000n, d: 1n };
 
 /** Quota of a dollar, as it was read last. */
 let perDollar = { text: 500_000, quota: parseRational(500_000) };
@@ -311,22 +368,6 @@ function callCost(
   return { cost, saved, group: caller.group };
 }
 
-/** By what price a channel is paid, and what makes billionths of a dollar of it; undefined = it is not known. */
-export function costPrice(
-  book: PriceBook,
-  { mapping, costs }: LiveChannel,
-  { model, dollar }: { readonly model: string; readonly dollar: Rational },
-): { readonly price: Price; readonly scale: Rational } | undefined {
-  const upstream = mapping.get(model) ?? model;
-  const own = costs.sheet?.get(upstream);
-  if (own !== undefined) return { price: own, scale: BY_SHEET };
-  // A group without a ratio has 1.
-  const price = book.show(upstream, upstream, "");
-  if (price === undefined || price.isFallback === true) return undefined;
-  const { factor } = costs;
-  return { price, scale: { n: BILLION * factor.n * dollar.d, d: factor.d * dollar.n } };
-}
-
 /** Why a channel is not called, where calls below cost are refused; undefined = it may be. */
 export function faultBelowCost(
   { options, prices }: Pick<BillingServices, "options" | "prices">,
@@ -334,9 +375,10 @@ export function faultBelowCost(
   wanted: Wanted,
 ): RelayFault | undefined {
   if (!options.get("RefuseBelowCostEnabled")) return undefined;
-  const dollar = dollarOf(options.get("QuotaPerUnit"));
-  const paid = costPrice(prices(), channel, { model: wanted.model, dollar });
-  return belowCost(sold, paid, { ...wanted, dollar, soldYuan: options.get("SoldDollarYuan") });
+  // The channel has no fault, and another one may be cheaper.
+  return isBelowCost({ options, prices }, { channel, sold }, wanted)
+    ? { ...localErrors.belowCost(wanted.model), retry: true }
+    : undefined;
 }
 
 /** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */

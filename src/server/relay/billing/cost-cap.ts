@@ -1,7 +1,7 @@
 // The limit of what one call may cost: a call that could cost more is refused, or may put out less (requirements L09). Pure.
 import { isModelOf } from "#contract/limit-words.ts";
+import { amountAt } from "#server/money/limit-state.ts";
 import { estimate, type Price } from "#server/money/price.ts";
-import { effectiveAmount } from "#server/money/rules-limits.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
@@ -28,8 +28,7 @@ export function costCapOf(
   let found: CostCap | undefined;
   for (const row of limits) {
     if (row.kind !== "cost" || !isModelOf(row.model_pattern, model)) continue;
-    const boost = { boostAmount: BigInt(row.boost_amount), boostUntil: row.boost_until };
-    const amount = effectiveAmount({ amount: BigInt(row.amount), ...boost }, nowSec);
+    const amount = amountAt(row, nowSec);
     if (found === undefined || amount < found.amount) found = { row, amount };
   }
   return found;
@@ -63,7 +62,7 @@ export function fitCost(
   const room = Math.floor(largestWithin(costOf, amount) / choices);
   if (room < 1) throw new LocalError(limitErrors.tooDear(row));
   if ((asked !== undefined && asked <= room * choices) || room * choices >= MOST_TOKENS) return incoming;
-  return { ...incoming, maxTokens: room, body: lowered(incoming, room) };
+  return { ...incoming, maxTokens: room, raisedTokens: undefined, body: lowered(incoming, room) };
 }
 
 function larger(a: bigint, b: bigint): bigint {

@@ -1,9 +1,13 @@
 // A stream never delivers much more than is reserved for its caller (requirements M04).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
+import { localErrors } from "#server/relay/http/local-errors.ts";
 import { createRelay } from "#server/relay/relay.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { chunk, DONE, type Step, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { newLimit } from "#test/worlds/limits.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { Extension, type ExtensionParts } from "./extension.ts";
 
@@ -11,13 +15,17 @@ describe("a reservation", () => {
   let nowMs = 0;
   const clock = { now: () => nowMs };
   /** For streams whose upper bound is exact. */
-  const extensionOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<ExtensionParts> = {}) => {
+  const extensionOf = (
+    extend: (tokens: number) => Promise<boolean>,
+    more: Partial<ExtensionParts> = {},
+    end: RelayFault = localErrors.quotaRanOut(),
+  ) => {
     let seen = 0;
     const cover = new Extension({
       tokens: 1_000,
       limit: Number.POSITIVE_INFINITY,
       clock,
-      extend,
+      extend: async (tokens) => ((await extend(tokens)) ? undefined : end),
       count: async () => seen,
       ...more,
     });
@@ -99,6 +107,20 @@ describe("a reservation", () => {
     expect(asked).toEqual([1_024, 1_025, 513, 257, 129]);
   });
 
+  it.each([
+    limitErrors.tooDear(newLimit({ kind: "cost" })),
+    limitErrors.tooLarge(newLimit()),
+    limitErrors.usedUp(newLimit(), { resetsAt: 1, resetText: "", nowMs: 0 }),
+  ])("is extended in smaller parts as far as a limit goes, and ends with its words: $code", async (end) => {
+    const asked: number[] = [];
+    const cover = extensionOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200, {}, end);
+    expect(await cover.look(1_001)).toBeUndefined();
+    expect(asked).toEqual([1_025, 513, 257, 129]);
+    asked.length = 0;
+    expect(await cover.look(1_400)).toEqual(end);
+    expect(asked.at(-1)).toBeGreaterThan(200);
+  });
+
   it("is extended as far as one piece went beyond it", async () => {
     const asked: number[] = [];
     const cover = extensionOf(async (tokens) => asked.push(tokens) > 0);
@@ -170,10 +192,10 @@ describe("a stream", () => {
     const slow = new Proxy(ledger, {
       get(target, name) {
         if (name === "extend")
-          return async (id: string, more: bigint) => {
+          return async (...asked: Parameters<typeof target.extend>) => {
             isAsked = true;
             await answered;
-            return target.extend(id, more);
+            return target.extend(...asked);
           };
         const value: unknown = Reflect.get(target, name);
         return typeof value === "function" ? value.bind(target) : value;

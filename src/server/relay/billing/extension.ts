@@ -1,6 +1,7 @@
 // How long the reservation of a stream lasts, and the requests for more while it runs (requirements M04). Knows no price.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#server/clock.ts";
+import { isOfLimit } from "#server/relay/http/limit-errors.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
 import type { Verdict } from "#server/relay/http/pipe.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -24,8 +25,8 @@ export interface ExtensionParts {
   /** The most the client asked for; Infinity = it named no limit. */
   readonly limit: number;
   readonly clock: Pick<Clock, "now">;
-  /** Reserves so many more; false = there is no quota. Throws: StoreError. */
-  extend(tokens: number): Promise<boolean>;
+  /** Reserves so many more. Resolves with why there is no more; undefined = there is. Throws: StoreError. */
+  extend(tokens: number): Promise<RelayFault | undefined>;
   /** The tokens that have come so far: as reported, else counted. */
   count(): Promise<number>;
 }
@@ -104,7 +105,7 @@ export class Extension {
   async #askDown(missing: number): Promise<RelayFault | undefined> {
     for (let step = this.#step(); ; step = Math.floor(step / 2)) {
       const end = await this.#ask(missing + step);
-      if (end?.code !== "insufficient_user_quota" || step < LAST_TOKENS) return end;
+      if (end === undefined || !isOfLimit(end) || step < LAST_TOKENS) return end;
     }
   }
 
@@ -114,9 +115,9 @@ export class Extension {
     const startedMs = clock.now();
     while (!this.#isClosed) {
       try {
-        if (!(await extend(more))) return localErrors.quotaRanOut();
-        this.#tokens += more;
-        return undefined;
+        const end = await extend(more);
+        if (end === undefined) this.#tokens += more;
+        return end;
       } catch (error) {
         if (clock.now() - startedMs >= PATIENCE_MS) return localErrors.ledgerUnavailable(String(error));
         await sleep(ASK_AGAIN_MS);

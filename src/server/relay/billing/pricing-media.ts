@@ -1,8 +1,6 @@
 // What pictures and sound cost (requirements W12, T22): by the piece where the model's price is one, else by the tokens the upstream
 // reported, else by common values.
 import { imageTokens } from "#contract/image-prices.ts";
-import { pricedName } from "#contract/price-names.ts";
-import { chargeUnit } from "#contract/prices.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
 import { leastSeconds, mostSeconds, subtitleSeconds } from "#server/relay/media/sound.ts";
@@ -87,7 +85,7 @@ export class MediaPricing implements Pricing {
     task: TaskFacts,
     price: Price,
   ): { counted: Counted; isEstimated: boolean } | undefined {
-    const unit = chargeUnit[pricedName(price.model)];
+    const { unit = "token" } = price;
     if (task.kind === "images" && unit === "image") {
       const { size, quality } = task;
       return {
@@ -97,10 +95,11 @@ export class MediaPricing implements Pricing {
     }
     if (task.kind === "speech" && unit === "character")
       return { counted: { unit, characters: [...task.text].length }, isEstimated: false };
-    if (task.kind !== "sound" || unit !== "spoken") return undefined;
+    if (task.kind !== "sound" || (unit !== "minute" && unit !== "second")) return undefined;
     const told = secondsIn(reply, task) ?? task.seconds;
     const seconds = told ?? Math.max(roughSeconds(task.bytes), leastSeconds(reply?.text() ?? ""));
-    return { counted: { unit: "second", seconds }, isEstimated: told === undefined };
+    const length = unit === "minute" ? "second" : "sound";
+    return { counted: { unit: length, seconds }, isEstimated: told === undefined };
   }
 }
 

@@ -1,6 +1,7 @@
 // What text costs: by the tokens the upstream reported, else by those that are counted here.
 
-import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import type { LiveChannel } from "#server/channels/live-channel.ts";
+import { charge, estimate, estimateMore, explain, type Price, tierOf } from "#server/money/price.ts";
 import { TEXT_ENDPOINTS } from "#server/relay/text/endpoints.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";
@@ -67,7 +68,7 @@ export class TextPricing implements Pricing, RunningPricing {
   }
 
   amountOf(tokens: number, price: Price): bigint {
-    return estimate(0, tokens, tierOf(price, this.promptTokens), 0);
+    return estimateMore(tokens, tierOf(price, this.promptTokens));
   }
 
   least(reply: StreamReply): TokenUsage {
@@ -163,11 +164,12 @@ export class TextPricing implements Pricing, RunningPricing {
 }
 
 /** The output that is reserved before the call. Unit: LLM tokens. */
-export function expectedOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
+export function expectedOutput(incoming: IncomingRequest): number {
+  const { endpoint, isStream, maxTokens, raisedTokens = 0, choices } = incoming;
   if (TEXT_ENDPOINTS[endpoint]?.isInputOnly === true) return 0;
   const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
-  const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
-  return each * choices;
+  const most = Math.max(maxTokens ?? limit, raisedTokens);
+  return Math.min(most, isStream ? limit : MAX_OUTPUT) * choices;
 }
 
 /** What a request may use, for limits of tokens per minute: its estimated input and its own limit of output, or what is expected. */
@@ -319,4 +321,15 @@ const FINDINGS = [
 export function pricingOf(tools: BillingServices, incoming: IncomingRequest): Pricing {
   const { task } = incoming;
   return task === undefined ? new TextPricing(tools, incoming) : new MediaPricing(task);
+}
+
+/** The request with the most output that a rule of its channels may ask for: what is set aside follows (requirements C35). */
+export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingRequest): IncomingRequest {
+  let asked = 0;
+  for (const { rewrite } of candidates) if (rewrite !== undefined) asked = Math.max(asked, rewrite.raisesTo);
+  if (asked === 0) return incoming;
+  const { maxTokens } = incoming;
+  const raised = Math.min(asked, MAX_OUTPUT);
+  if (maxTokens === undefined || maxTokens === 0) return { ...incoming, raisedTokens: raised };
+  return raised <= maxTokens ? incoming : { ...incoming, maxTokens: raised };
 }

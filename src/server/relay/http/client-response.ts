@@ -10,6 +10,7 @@ import { redact } from "#server/upstream/errors/redact.ts";
 import { type ErrorFormat, errorFormats } from "./error-format.ts";
 import type { RelayRequest, RelayResponse } from "./exchange.ts";
 import { toldIn } from "./fault-language.ts";
+import type { LimitHead } from "./limit-head.ts";
 
 /** Response headers of upstreams that clients may see (requirements T1.3, R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
@@ -39,8 +40,8 @@ export class ClientResponse {
   deadlineMs = 0;
   /** A stream whose keep-alive may begin before its upstream has sent anything. */
   mayOpenEarly = false;
-  /** What is left of the caller's limits: names and values in turn. */
-  rateHead: readonly string[] = [];
+  /** What is left of the caller's limits; undefined = there are none. */
+  limitHead: LimitHead | undefined;
   readonly #req: RelayRequest;
   readonly #res: RelayResponse;
   /** The head of a stream and its first piece were written. */
@@ -253,7 +254,7 @@ export class ClientResponse {
   }
 
   #head(contentType: string): string[] {
-    return [
+    const head = [
       "content-type",
       contentType,
       "x-oneapi-request-id",
@@ -263,8 +264,9 @@ export class ClientResponse {
       // Without it scripts in browsers could read neither the id nor `Retry-After`.
       "access-control-expose-headers",
       "*",
-      ...this.rateHead,
     ];
+    if (this.limitHead !== undefined) head.push(...this.limitHead.headers(this.errorFormat.rateNames));
+    return head;
   }
 
   /** The headers of a whole answer. */

@@ -9,6 +9,7 @@ import {
   OVERFLOW,
   overflowMessage,
 } from "#server/upstream/errors/overflow.ts";
+import type { RateNames } from "./limit-head.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -22,6 +23,8 @@ export interface ErrorFormat {
   isEvent?(fault: RelayFault): boolean;
   /** A keep-alive between two events of a silent stream; "" = the format has none. */
   readonly ping: string;
+  /** The names by which its clients know limits. */
+  readonly rateNames: RateNames;
 }
 
 /** Anthropic's own status for "overloaded" means nothing to other clients (requirements T18.8). */
@@ -30,6 +33,7 @@ const OVERLOADED = 529;
 const openai: ErrorFormat = {
   // Comments are part of every event stream (WHATWG HTML 9.2).
   ping: ": keep-alive\n\n",
+  rateNames: "openai",
 
   status: ({ status }) => (status === OVERLOADED ? 503 : status),
 
@@ -112,6 +116,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 
 const anthropic: ErrorFormat = {
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+  rateNames: "anthropic",
 
   status: ({ status }) => status,
 
@@ -147,6 +152,7 @@ const GEMINI_STATUSES: Readonly<Record<number, string>> = {
 
 const gemini: ErrorFormat = {
   ping: openai.ping,
+  rateNames: openai.rateNames,
 
   status: openai.status,
 

@@ -3,6 +3,7 @@
 import type { LimitKind, LimitSubject, LimitWindow } from "#contract/limit-words.ts";
 import type { LimitRow } from "#server/store/limits.ts";
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { CHANNELS_FULL, isLack } from "./local-errors.ts";
 
 type Named = Pick<LimitRow, "subject" | "subject_name" | "model_pattern" | "kind" | "time_window">;
 
@@ -53,6 +54,25 @@ function again(waitMs: number): string {
   return `Please try again in ${Math.max(1, Math.ceil(waitMs / 1_000))}s.`;
 }
 
+/** What clients read of each refusal, whatever its sentence. */
+const REFUSALS = {
+  tooFast: { status: 429, code: "rate_limit_exceeded", type: "rate_limit_error" },
+  tooManyAtOnce: { status: 429, code: "rate_limit_exceeded", type: "rate_limit_error" },
+  usedUp: { status: 429, code: "usage_limit_reached", type: "usage_limit_reached" },
+  /** The plan has no room, and is not to be paid for from the wallet. */
+  planUsedUp: { status: 429, code: "plan_quota", type: "usage_limit_reached" },
+  planTooSmall: { status: 400, code: "plan_quota", type: "invalid_request_error" },
+  /** It would never fit, however long the client waits. */
+  tooLarge: { status: 400, code: "request_exceeds_limit", type: "invalid_request_error" },
+  tooDear: { status: 400, code: "request_cost_limit", type: "invalid_request_error" },
+} as const;
+type Refusal = keyof typeof REFUSALS;
+
+function refusalOf(which: Refusal, text: string): RelayFault {
+  const { status, code, type } = REFUSALS[which];
+  return localFault(status, code, text, { type });
+}
+
 interface Reset {
   readonly resetsAt: number;
   /** "" = there is no reset. */
@@ -61,10 +81,13 @@ interface Reset {
 }
 
 /** Waiting for it in the SDK would be a trap: Anthropic's sleeps for as long as it is told, 24 days if need be. */
-function usageReached(code: string, text: string, { resetsAt, resetText, nowMs }: Reset): RelayFault {
+function usageReached(
+  which: "usedUp" | "planUsedUp",
+  text: string,
+  { resetsAt, resetText, nowMs }: Reset,
+): RelayFault {
   return {
-    ...localFault(429, code, text),
-    type: "usage_limit_reached",
+    ...refusalOf(which, text),
     ...(resetText !== "" && {
       extra: { resets_at: resetsAt },
       retryAfterMs: Math.max(1_000, resetsAt * 1_000 - nowMs),
@@ -75,37 +98,34 @@ function usageReached(code: string, text: string, { resetsAt, resetText, nowMs }
 
 export const limitErrors = {
   tooFast: (row: Named, waitMs: number): RelayFault => ({
-    ...localFault(429, "rate_limit_exceeded", `超过${nameOf(row)}，请稍后再试。${again(waitMs)}`),
-    type: "rate_limit_error",
+    ...refusalOf("tooFast", `超过${nameOf(row)}，请稍后再试。${again(waitMs)}`),
     retryAfterMs: waitMs,
   }),
   tooManyAtOnce: (row: Named): RelayFault => ({
-    ...localFault(429, "rate_limit_exceeded", `超过${nameOf(row)}，请等待其他请求完成。${again(1_000)}`),
-    type: "rate_limit_error",
+    ...refusalOf("tooManyAtOnce", `超过${nameOf(row)}，请等待其他请求完成。${again(1_000)}`),
     retryAfterMs: 1_000,
   }),
   usedUp: (row: Named, reset: Reset): RelayFault => {
     const until = reset.resetText === "" ? "" : `，${reset.resetText}恢复`;
-    return usageReached("usage_limit_reached", `已达到${nameOf(row)}${until}`, reset);
+    return usageReached("usedUp", `已达到${nameOf(row)}${until}`, reset);
   },
-  /** The plan has no room, and is not to be paid for from the wallet. */
   planUsedUp: (reset: Reset): RelayFault =>
-    usageReached("plan_quota", `套餐额度已用完，${reset.resetText}恢复`, reset),
-  planTooSmall: (): RelayFault => ({
-    ...localFault(400, "plan_quota", "该请求超过套餐在一个时段内的额度，请减小 max_tokens 或输入"),
-    type: "invalid_request_error",
-  }),
-  /** It would never fit, however long the client waits. */
-  tooLarge: (row: Named): RelayFault => ({
-    ...localFault(400, "request_exceeds_limit", `该请求超过${nameOf(row)}，请减小 max_tokens 或输入`),
-    type: "invalid_request_error",
-  }),
-  tooDear: (row: Named): RelayFault => ({
-    ...localFault(
-      400,
-      "request_cost_limit",
-      `该请求可能产生的费用超过${nameOf(row)}，请减小 max_tokens 或输入`,
-    ),
-    type: "invalid_request_error",
-  }),
-} as const;
+    usageReached("planUsedUp", `套餐额度已用完，${reset.resetText}恢复`, reset),
+  planTooSmall: (): RelayFault =>
+    refusalOf("planTooSmall", "该请求超过套餐在一个时段内的额度，请减小 max_tokens 或输入"),
+  tooLarge: (row: Named): RelayFault =>
+    refusalOf("tooLarge", `该请求超过${nameOf(row)}，请减小 max_tokens 或输入`),
+  tooDear: (row: Named): RelayFault =>
+    refusalOf("tooDear", `该请求可能产生的费用超过${nameOf(row)}，请减小 max_tokens 或输入`),
+} as const satisfies Readonly<Record<Refusal, (...about: never[]) => RelayFault>>;
+
+const OF_LIMITS: ReadonlySet<unknown> = new Set([
+  ...Object.values(REFUSALS).map(({ code }) => code),
+  // No channel was called: where one was, clients are told what it said.
+  CHANNELS_FULL,
+]);
+
+/** Whether a limit of ours, of channels too, or a balance refused the call: then it counts nowhere (requirements L07). */
+export function isOfLimit(fault: RelayFault): boolean {
+  return fault.upstreamStatus === 0 && (OF_LIMITS.has(fault.code) || isLack(fault));
+}

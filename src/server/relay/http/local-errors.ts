@@ -15,6 +15,22 @@ export class LocalError extends Error {
 /** No channel of a group is left for a call: another group may have one. */
 export class Exhausted extends LocalError {}
 
+/** The codes of a lack of quota, the payer's or the key's. */
+const LACKS = {
+  payer: "insufficient_user_quota",
+  key: "pre_consume_token_quota_failed",
+  usedUpKey: "exhausted_key",
+} as const;
+const LACK_CODES: ReadonlySet<unknown> = new Set(Object.values(LACKS));
+
+/** Whether the payer, or the key, had too little. */
+export function isLack({ code }: Pick<RelayFault, "code">): boolean {
+  return LACK_CODES.has(code);
+}
+
+/** The code of a call that all channels are too full for. */
+export const CHANNELS_FULL = "channel_limit_exceeded";
+
 const invalid = (message: string, param: string | null = null) =>
   localFault(400, "invalid_text_request", message, { type: "invalid_request_error", param });
 
@@ -24,7 +40,7 @@ export const localErrors = {
   /** The same for keys that are unknown, deleted and disabled, so that guessing reveals nothing (requirements L06). */
   keyInvalid: () => localFault(401, "invalid_key", "无效的令牌"),
   keyExpired: () => localFault(401, "expired_key", "该令牌已过期"),
-  keyExhausted: () => localFault(401, "exhausted_key", "该令牌额度已用尽"),
+  keyExhausted: () => localFault(401, LACKS.usedUpKey, "该令牌额度已用尽"),
   subnetRefused: () => localFault(403, "subnet_not_allowed", "该令牌不允许从当前网络地址使用"),
   userDisabled: () => localFault(403, "user_disabled", "该账户已停用，请联系管理员"),
   teamDisabled: () => localFault(403, "team_disabled", "该团队已停用，请联系团队所有者"),
@@ -52,7 +68,7 @@ export const localErrors = {
   }),
   /** All channels that could serve it are at their operator's limits (requirements C39). */
   channelsFull: (retryAfterMs: number): RelayFault => ({
-    ...localFault(429, "channel_limit_exceeded", "当前模型的渠道已达到限额，请稍后再试"),
+    ...localFault(429, CHANNELS_FULL, "当前模型的渠道已达到限额，请稍后再试"),
     retryAfterMs,
   }),
   /**
@@ -71,15 +87,13 @@ export const localErrors = {
       type: "invalid_request_error",
       param: "model",
     }),
-  userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
-  tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),
+  userQuota: () => localFault(403, LACKS.payer, "用户额度不足"),
+  /** The same code: clients do as with a wallet that is empty. */
+  userDebt: () => localFault(403, LACKS.payer, "账户因退款或拒付有欠额，付费调用已暂停，充值偿还后恢复"),
+  tokenQuota: () => localFault(403, LACKS.key, "令牌额度不足"),
   tooMany: (retryAfterMs: number) => ({
     ...localFault(429, "rate_limit_exceeded", "请求过于频繁，请稍后再试"),
     retryAfterMs,
-  }),
-  tooManyAtOnce: (): RelayFault => ({
-    ...localFault(429, "concurrency_limit_exceeded", "同时进行的请求过多，请等待其他请求完成后再试"),
-    retryAfterMs: 1_000,
   }),
   /** Unit: MiB. */
   bodyTooLarge: (limit: number) => localFault(413, "request_too_large", `请求体过大，最大为 ${limit} MiB`),
@@ -179,7 +193,7 @@ export const localErrors = {
     localFault(404, "batch_not_found", `批处理 ${id.slice(0, 80)} 不存在`, {
       type: "invalid_request_error",
     }),
-  quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
+  quotaRanOut: () => localFault(403, LACKS.payer, "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
   /** The bodies of calls have used up their share of memory (requirements D02). */

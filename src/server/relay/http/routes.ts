@@ -1,7 +1,7 @@
 // The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
 import type { TextEndpoint } from "#contract/providers.ts";
+import { type MediaEndpoint, RELAY_ENDPOINTS, relayPath } from "#contract/relay-endpoint.ts";
 import { identifyClient } from "#server/address.ts";
-import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 import type { RelayRequest } from "./exchange.ts";
 
 /** Gemini's embeddings: of one content, or of many. */
@@ -37,7 +37,7 @@ export interface CountRoute {
 /** Pictures and sound. */
 export interface TaskRoute {
   readonly kind: "task";
-  readonly endpoint: TaskEndpoint;
+  readonly endpoint: MediaEndpoint;
   readonly pathModel: undefined;
 }
 
@@ -82,21 +82,12 @@ export type Route =
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
 
-export const RESPONSES = "/v1/responses";
+export const RESPONSES = relayPath("responses");
 
 const RELAYED: ReadonlyMap<string, Route> = new Map(
-  (
-    [
-      ["/v1/chat/completions", "chat"],
-      ["/v1/completions", "completions"],
-      ["/v1/edits", "edits"],
-      ["/v1/embeddings", "embeddings"],
-      ["/v1/messages", "messages"],
-      [RESPONSES, "responses"],
-      ["/v1/moderations", "moderation"],
-      ["/v1/rerank", "rerank"],
-    ] as const
-  ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
+  RELAY_ENDPOINTS.flatMap((row): [string, Route][] =>
+    row.kind === "text" ? [[row.path, { kind: "relay", endpoint: row.name, pathModel: undefined }]] : [],
+  ),
 );
 
 const COMPACT: RelayRoute = {
@@ -104,18 +95,13 @@ const COMPACT: RelayRoute = {
   ...{ isStream: false, isCompact: true },
 };
 
-const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
-  ["/v1/images/generations", "images"],
-  ["/v1/images/edits", "image-edits"],
-  ["/v1/images/variations", "image-variations"],
-  ["/v1/audio/speech", "speech"],
-  ["/v1/audio/transcriptions", "transcription"],
-  ["/v1/audio/translations", "translation"],
-]);
+const TASKS: ReadonlyMap<string, MediaEndpoint> = new Map(
+  RELAY_ENDPOINTS.flatMap((row) => (row.kind === "media" ? [[row.path, row.name]] : [])),
+);
 
-const COUNT = "/v1/messages/count_tokens";
-const COMPACT_PATH = `${RESPONSES}/compact`;
-export const REALTIME = "/v1/realtime";
+const COUNT = relayPath("count-messages");
+const COMPACT_PATH = relayPath("compact");
+export const REALTIME = relayPath("realtime");
 
 /** Source: requirements W8.1, T3.1; of Responses all that needs state at an upstream (vendors/responses-stored). */
 const ABSENT =
@@ -345,7 +331,7 @@ export function listFormat({ headers }: RelayRequest, { path, key }: Asked): Lis
 }
 
 /** Headers that belong to a client format and go on to an upstream of the same format (vendors/claude-code, requirements T1.3). */
-const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, readonly string[]>>> = {
+const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | MediaEndpoint, readonly string[]>>> = {
   messages: ["anthropic-version", "anthropic-beta"],
   responses: ["openai-beta"],
 };
@@ -353,7 +339,7 @@ const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, reado
 const NO_HEADERS: readonly string[] = [];
 
 /** Those of a request, names and values in turn. */
-export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEndpoint): readonly string[] {
+export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | MediaEndpoint): readonly string[] {
   return (
     FORMAT_HEADERS[endpoint]?.flatMap((name) => {
       const value = req.headers[name];

@@ -2,6 +2,7 @@
 // no database.
 import { isUtf8 } from "node:buffer";
 import { type ImageKind, unlistedPart } from "#contract/image-prices.ts";
+import type { MediaEndpoint } from "#contract/relay-endpoint.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import {
   foldedName,
@@ -12,14 +13,13 @@ import {
 } from "#server/relay/text/incoming.ts";
 import { type FormBody, fieldText, readForm } from "#server/upstream/call/form.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 import { wholeObject } from "#server/upstream/json/object.ts";
 import { newTally } from "#server/upstream/json/scan.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { HEAD_BYTES, soundSeconds } from "./sound.ts";
 
 /** Source: requirements W8.1, W12.1, W12.3. */
-const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
+const DEFAULT_MODELS: Readonly<Partial<Record<MediaEndpoint, string>>> = {
   images: "dall-e-2",
   "image-edits": "dall-e-2",
   "image-variations": "dall-e-2",
@@ -45,7 +45,7 @@ interface Fields {
 
 /** Reads a request. Throws: LocalError with status 400. */
 export async function readTask(
-  outside: Outside & { readonly endpoint: TaskEndpoint },
+  outside: Outside & { readonly endpoint: MediaEndpoint },
   bytes: Buffer,
   contentType: string,
 ): Promise<IncomingRequest> {
@@ -73,7 +73,7 @@ function hasTwinFields({ fields }: FormBody): boolean {
 const EMPTY_BODY = Buffer.from("{}");
 
 function fromJson(
-  outside: Outside & { readonly endpoint: TaskEndpoint },
+  outside: Outside & { readonly endpoint: MediaEndpoint },
   bytes: Buffer,
 ): Promise<IncomingRequest> {
   const object = isUtf8(bytes) ? wholeObject(bytes) : undefined;
@@ -91,7 +91,7 @@ interface Contents {
 }
 
 async function incomingOf(
-  outside: Outside & { readonly endpoint: TaskEndpoint },
+  outside: Outside & { readonly endpoint: MediaEndpoint },
   { body, form, fields }: Contents,
 ): Promise<IncomingRequest> {
   const { endpoint, deployment, apiVersion, passHeaders } = outside;
@@ -120,7 +120,7 @@ async function incomingOf(
 }
 
 function factsOf(
-  endpoint: TaskEndpoint,
+  endpoint: MediaEndpoint,
   model: string,
   { form, fields }: Omit<Contents, "body">,
 ): TaskFacts | Promise<TaskFacts> {
@@ -148,7 +148,7 @@ function isLonger(text: string, characters: number): boolean {
   return text.length > characters * 2 || (text.length > characters && [...text].length > characters);
 }
 
-function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): TaskFacts {
+function imageFacts(endpoint: MediaEndpoint, model: string, fields: Fields): TaskFacts {
   const prompt = fields.text("prompt") ?? "";
   if (prompt === "" && endpoint !== "image-variations") throw new LocalError(localErrors.promptMissing());
   const [characters, most] = IMAGE_LIMITS.get(model) ?? [Number.POSITIVE_INFINITY, MOST_IMAGES];

@@ -2,20 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
-import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { createAppOn, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("the old billing API on $name", (database) => {
   let app: TestApp;
-  let drop: () => Promise<void>;
   let url: string;
   let user: SeededUser;
   let unlimited: { id: number; key: string };
   let limited: { id: number; key: string };
 
   beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
+    app = await createAppOn(database);
     url = await app.listen();
     user = await seedUser(app.ctx, "alice");
     unlimited = await seedToken(app.ctx, user.id, "free");
@@ -39,10 +36,7 @@ describe.each(databases)("the old billing API on $name", (database) => {
       });
     }
   });
-  afterAll(async () => {
-    await app.close();
-    await drop();
-  });
+  afterAll(() => app.close());
   beforeEach(async () => {
     await set("DisplayTokenStatEnabled", "true");
     await set("DisplayInCurrencyEnabled", "true");

@@ -1,13 +1,11 @@
 // What a key may read of itself: balance and the limits that bind it (requirements L11). Never tells of other tokens or of the owner.
-import { isWindowKind, type LimitSubject } from "#contract/limit-words.ts";
 import type { Context } from "#server/context.ts";
 import { LIMITS } from "#server/limits/table.ts";
-import { stateOf } from "#server/money/limit-state.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { OwnPart } from "#server/relay/http/routes.ts";
-import { findWindows } from "#server/store/limits.ts";
 import { findToken } from "#server/store/tokens.ts";
+import { othersOf, readsOf, windowsOf } from "./own-limits.ts";
 
 type OwnParts = Pick<Context, "db" | "options" | "limits" | "clock">;
 type Token = NonNullable<Awaited<ReturnType<typeof findToken>>>;
@@ -19,13 +17,15 @@ export async function answerOwn(ctx: OwnParts, part: OwnPart, caller: Caller, ad
   if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
   const token = await findToken(ctx.db, caller.tokenId);
   if (!token) throw new LocalError(localErrors.keyInvalid());
-  const limits = await windowsOf(ctx, caller);
-  if (part === "token") return ofToken(token, limits);
-  return part === "key" ? ofKey(ctx, token, limits) : ofUsage(ctx, token, limits);
+  // Ours, in each form.
+  const reads = await readsOf(ctx, caller);
+  const more = { windows: await windowsOf(ctx, caller, reads), limits: await othersOf(ctx, caller, reads) };
+  if (part === "token") return ofToken(token, more);
+  return part === "key" ? ofKey(ctx, token, more) : ofUsage(ctx, token, more);
 }
 
 /** New API's form (QuantumNous/new-api, GET /api/usage/token): quota units. */
-function ofToken(token: Token, windows: readonly Window[]) {
+function ofToken(token: Token, more: object) {
   const { name, remain_quota, used_quota, unlimited_quota, models, expired_time } = token;
   const names = models.split(",").filter((model) => model.trim() !== "");
   return {
@@ -41,16 +41,13 @@ function ofToken(token: Token, windows: readonly Window[]) {
       model_limits: Object.fromEntries(names.map((model) => [model.trim(), true])),
       model_limits_enabled: names.length > 0,
       expires_at: Math.max(0, expired_time),
-      // Ours.
-      windows,
+      ...more,
     },
   };
 }
 
-type Window = Awaited<ReturnType<typeof windowsOf>>[number];
-
 /** OpenRouter's form: dollars; null = without a limit. */
-function ofKey(ctx: OwnParts, token: Token, limits: readonly Window[]) {
+function ofKey(ctx: OwnParts, token: Token, more: object) {
   const unit = ctx.options.get("QuotaPerUnit");
   const isUnlimited = token.unlimited_quota === 1;
   return {
@@ -61,13 +58,13 @@ function ofKey(ctx: OwnParts, token: Token, limits: readonly Window[]) {
       limit_reset: null,
       usage: token.used_quota / unit,
       is_free_tier: false,
-      windows: limits,
+      ...more,
     },
   };
 }
 
 /** Quota units. */
-function ofUsage({ options }: OwnParts, token: Token, limits: readonly Window[]) {
+function ofUsage({ options }: OwnParts, token: Token, more: object) {
   const { name, status, remain_quota, used_quota, unlimited_quota, expired_time } = token;
   return {
     object: "key_usage",
@@ -77,37 +74,6 @@ function ofUsage({ options }: OwnParts, token: Token, limits: readonly Window[])
     remaining: unlimited_quota === 1 ? null : remain_quota,
     quota_per_unit: options.get("QuotaPerUnit"),
     expires_at: expired_time < 0 ? null : expired_time,
-    windows: limits,
+    ...more,
   };
-}
-
-/** What others use too tells nothing here. */
-const OWN_SUBJECTS: readonly LimitSubject[] = ["token", "seat", "user", "member"];
-
-/** The limits by window that bind this key; those of a whole group or of all tell nothing of what others use. */
-async function windowsOf({ db, options, clock }: OwnParts, { limits, userId }: Caller) {
-  const own = limits.filter(({ kind, subject }) => isWindowKind(kind) && OWN_SUBJECTS.includes(subject));
-  const windows = await findWindows(
-    db,
-    own.map(({ id }) => id),
-  );
-  const moment = { userId, zone: options.get("BudgetTimeZone"), nowSec: clock.seconds() };
-  return own.flatMap((row) => {
-    const state = stateOf(row, windows, moment);
-    if (!state) return [];
-    const left = state.amount - state.used;
-    return [
-      {
-        scope: row.subject === "token" ? "token" : "user",
-        model: row.model_pattern,
-        kind: row.kind,
-        window: row.time_window,
-        mode: row.mode,
-        limit: Number(state.amount),
-        used: Number(state.used),
-        remaining: Number(left > 0n ? left : 0n),
-        resets_at: state.resetsAt === 0 ? null : state.resetsAt,
-      },
-    ];
-  });
 }

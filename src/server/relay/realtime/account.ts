@@ -2,13 +2,17 @@
 // response beside another one when it begins, and each is booked as soon as it is done. Knows prices and no sockets.
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { LimitRefusal, ReserveVerdict } from "#server/money/operations.ts";
-import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import { charge, estimate, estimateMore, explain, type Price } from "#server/money/price.ts";
+import type { PriceBook } from "#server/money/price-book.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
-import { plansOf, windowFault, windowsOf } from "#server/relay/admission/call-limits.ts";
+import { plansOf, windowFault } from "#server/relay/admission/call-limits.ts";
+import { windowsOf } from "#server/relay/admission/set-limits.ts";
 import { book, faultBelowCost, held, settlementOf } from "#server/relay/billing/account.ts";
+import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { type BillingServices, NO_USAGE, type Sum } from "#server/relay/billing/pricing.ts";
+import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -29,6 +33,7 @@ export interface BilledSession {
 interface Entry {
   readonly requestId: string;
   readonly model: string;
+  readonly price: Price;
   readonly startedMs: number;
   readonly sum: Sum;
 }
@@ -77,6 +82,8 @@ export class RealtimeBill {
   trail = "";
   readonly #tools: BillingServices;
   readonly #session: BilledSession;
+  /** Those that its first response was reserved by, whatever is published while it lasts. */
+  readonly #prices: PriceBook;
   #price: Price;
   #channel: LiveChannel | undefined;
   #channelLimits: readonly LimitRef[] = [];
@@ -94,6 +101,7 @@ export class RealtimeBill {
   constructor(tools: BillingServices, session: BilledSession, price: Price) {
     this.#tools = tools;
     this.#session = session;
+    this.#prices = tools.prices();
     this.#price = price;
   }
 
@@ -115,7 +123,10 @@ export class RealtimeBill {
     const amount = held(
       this.#tools,
       estimate(prompt, FIRST_OUTPUT, this.#price, options.get("PreConsumedQuota")),
+      caller,
     );
+    const cap = costCapOf(caller, model, clock.seconds());
+    if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
     const requestId = newRequestId(clock.now());
     const { payerId: userId, tokenId } = caller;
     const windows = {
@@ -131,7 +142,7 @@ export class RealtimeBill {
       ...windows,
     });
     if (verdict !== "reserved") throw new LocalError(this.#refusal(verdict));
-    return new ResponseReservation(this.#tools, requestId, amount);
+    return new ResponseReservation(this.#tools, { requestId, caller, amount, cap });
   }
 
   /**
@@ -150,7 +161,7 @@ export class RealtimeBill {
   priceFor(channel: LiveChannel): RelayFault | undefined {
     const { caller, model } = this.#session;
     this.#channel = channel;
-    const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);
+    const found = this.#prices.find(model, channel.mapping.get(model) ?? model, caller.group);
     this.#price = found ?? this.#price;
     const wanted = { model, promptTokens: FIRST_PROMPT, isSpoken: true };
     return faultBelowCost(this.#tools, { channel, sold: this.#price }, wanted);
@@ -245,7 +256,7 @@ export class RealtimeBill {
       charge: charge(usage, this.#price),
       channelId: this.#channel?.id ?? 0,
     };
-    return reservation.check(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
+    return reservation.check(seen, estimateMore(MARGIN_TOKENS, this.#price));
   }
 
   async #done(news: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
@@ -291,10 +302,10 @@ export class RealtimeBill {
 
   /** By the transcriber's own price where it has one: by its tokens, or by the length of the sound. */
   async #transcribed(told: JsonRecord | undefined): Promise<RelayFault | undefined> {
-    const { clock, prices, ledger } = this.#tools;
+    const { clock, ledger } = this.#tools;
     const { caller, model } = this.#session;
     const own = this.#transcriber ?? model;
-    const price = prices().find(own, own, caller.group) ?? this.#price;
+    const price = this.#prices.find(own, own, caller.group) ?? this.#price;
     const seconds = told?.["type"] === "duration" ? asNumber(told["seconds"]) : undefined;
     const counted =
       seconds === undefined
@@ -312,7 +323,7 @@ export class RealtimeBill {
     const windows = { ...windowsOf(caller, own, this.#tools.options), ...plansOf(caller, own) };
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: own, ...windows });
     const sum = { usage, amount, content, isEstimated: false };
-    await this.#book({ requestId, model: own, startedMs, sum });
+    await this.#book({ requestId, model: own, price, startedMs, sum });
     return verdict === "reserved" ? undefined : this.#refusal(verdict);
   }
 
@@ -327,18 +338,19 @@ export class RealtimeBill {
   async #bookResponse(running: RunningResponse, sum: Sum): Promise<void> {
     const { reservation, startedMs } = running;
     const requestId = reservation?.requestId ?? newRequestId(this.#tools.clock.now());
-    await this.#book({ requestId, model: this.#session.model, startedMs, sum }, running);
+    const { model } = this.#session;
+    await this.#book({ requestId, model, price: this.#price, startedMs, sum }, running);
     this.#session.onUsed?.(sum.usage);
   }
 
   async #book(entry: Entry, running?: RunningResponse): Promise<void> {
-    const { requestId, model, startedMs, sum } = entry;
+    const { requestId, model, price, startedMs, sum } = entry;
     const { ledger } = this.#tools;
     const call = {
       requestId,
       caller: this.#session.caller,
       channel: this.#channel,
-      price: this.#price,
+      price,
       model,
       isStream: true,
       startedMs,

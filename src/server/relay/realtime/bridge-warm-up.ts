@@ -23,7 +23,7 @@ export async function warmUp(
     const address = addressOf(request, ctx.config.trustedProxies);
     const caller = await authenticator.authenticate(offersOf(request, key), address);
     // It is free, but it is work: the caller's limits count it.
-    const leave = await limits.begin(caller, address);
+    const leave = await limits.begin(caller, address, undefined);
     leave();
     const keepsState = ctx.options.get("ResponsesStateEnabled");
     const { model, body: read } = readIncoming(

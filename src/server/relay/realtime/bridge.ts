@@ -8,6 +8,7 @@ import { toldIn } from "#server/relay/http/fault-language.ts";
 import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
 import { refuseUpgrade } from "#server/relay/http/upgrade.ts";
 import type { Services } from "#server/relay/services.ts";
+import { upgradeHeaders } from "#server/relay/tell-limits.ts";
 import type { Calls } from "./bridge-call.ts";
 import { SocketMemory } from "./bridge-memory.ts";
 import { type BridgeParts, BridgeSocket } from "./bridge-socket.ts";
@@ -43,8 +44,8 @@ export function createBridge(services: Services, calls: Calls, times: SocketTime
     perMessageDeflate: false,
     maxPayload: MOST_MESSAGE_BYTES,
   });
-  const ids = new WeakMap<UpgradeRequest, string>();
-  server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
+  const lines = new WeakMap<UpgradeRequest, readonly string[]>();
+  server.on("headers", (headers, req) => headers.push(...(lines.get(req) ?? [])));
 
   function begin(client: WebSocket, { req, isTooMuch }: Asking): void {
     const one = new BridgeSocket({ services, calls, times, memory, client, req, isTooMuch });
@@ -63,8 +64,10 @@ export function createBridge(services: Services, calls: Calls, times: SocketTime
       const { req, socket, head, requestId } = asking;
       try {
         const { key } = splitUrl(req.url ?? "");
-        await authenticator.authenticate(offersOf(req, key), addressOf(req, ctx.config.trustedProxies));
-        ids.set(req, requestId);
+        const address = addressOf(req, ctx.config.trustedProxies);
+        const caller = await authenticator.authenticate(offersOf(req, key), address);
+        const told = await upgradeHeaders(services, { caller, model: "" });
+        lines.set(req, [`x-oneapi-request-id: ${requestId}`, ...told]);
         server.handleUpgrade(req, socket, head, (client) => begin(client, asking));
       } catch (error) {
         refuseUpgrade(socket, requestId, toldIn(faultOf(error), "", req.headers));

@@ -10,15 +10,18 @@ import { priceOf } from "#server/relay/billing/account.ts";
 import { faultOf, tellDone } from "#server/relay/finish.ts";
 import { realtimeError } from "#server/relay/http/error-format.ts";
 import type { RelayRequest, UpgradeRequest } from "#server/relay/http/exchange.ts";
+import { isOfLimit } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { addressOf, offersOf, splitUrl } from "#server/relay/http/routes.ts";
+import { refuseUpgrade } from "#server/relay/http/upgrade.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { countAgainst, report } from "#server/relay/routing/failed-calls.ts";
-import { eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
+import { callFactsOf, eachChannel, type Progress, trailOf } from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
+import { upgradeHeaders } from "#server/relay/tell-limits.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
@@ -30,7 +33,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export interface Realtime {
   /** Takes an upgrade to a conversation. */
-  take(req: UpgradeRequest, socket: Duplex, head: Buffer, requestId: string): void;
+  take(req: UpgradeRequest, socket: Duplex, head: Buffer, requestId: string): Promise<void>;
   /** Ends all conversations with an error and 1001. Resolves when they are booked. */
   cut(): Promise<void>;
 }
@@ -50,7 +53,7 @@ interface Conversation extends Progress {
   /** Why we ended it before both sides could talk; undefined = we did not. */
   cutBy: RelayFault | undefined;
   /** Ends the conversation in the caller's limits. */
-  freeSlot: () => void;
+  freeSlot: (isRefused?: boolean) => void;
   /** What it took of the limits of a group; undefined = there are none. */
   admission: Admission | undefined;
   model: string;
@@ -66,27 +69,56 @@ export function createRealtime(services: Services, times: SocketTimes): Realtime
   });
   const running = new Map<Conversation, Promise<void>>();
   services.ctx.events.measure("tollgate_realtime_running", () => running.size);
-  const ids = new WeakMap<UpgradeRequest, string>();
-  server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
-  const begin = (client: WebSocket, req: UpgradeRequest) => {
+  const lines = new WeakMap<UpgradeRequest, readonly string[]>();
+  const arriving = new Set<Arrival>();
+  server.on("headers", (headers, req) => headers.push(...(lines.get(req) ?? [])));
+  const begin = (client: WebSocket, arrival: Arrival) => {
     // Nothing is read before there is a listener.
     client.pause();
-    const talk = newConversation(client, ids.get(req) ?? "", services.ctx.clock.now());
-    const done = converse(services, req, talk, times)
+    const talk = newConversation(client, arrival.requestId, services.ctx.clock.now());
+    const done = converse(services, arrival, talk, times)
       .catch((error: unknown) => services.ctx.events.backgroundFailed({ task: "realtime", error }))
       .finally(() => running.delete(talk));
     running.set(talk, done);
   };
   return {
-    take(req, socket, head, requestId) {
-      ids.set(req, requestId);
-      server.handleUpgrade(req, socket, head, begin);
+    async take(req, socket, head, requestId) {
+      const arrival = arrivalOf(services, req, requestId);
+      arriving.add(arrival);
+      const told = await arrival.caller.then(
+        (caller) => upgradeHeaders(services, { caller, model: askedModel(req.url ?? "") }),
+        // It is told by an event, as the vendor does.
+        () => [],
+      );
+      lines.set(req, [`x-oneapi-request-id: ${requestId}`, ...told]);
+      if (arriving.delete(arrival))
+        server.handleUpgrade(req, socket, head, (client) => begin(client, arrival));
+      else refuseUpgrade(socket, requestId, localErrors.serverStopping());
     },
     async cut() {
+      arriving.clear();
       for (const talk of running.keys()) stop(talk);
       await Promise.all(running.values());
     },
   };
+}
+
+/** Who comes: known, or refused, before the upgrade is answered. */
+interface Arrival {
+  readonly req: RelayRequest;
+  readonly requestId: string;
+  readonly protocols: readonly string[];
+  readonly address: string;
+  readonly caller: Promise<Caller>;
+}
+
+function arrivalOf({ ctx, authenticator }: Services, req: RelayRequest, requestId: string): Arrival {
+  const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const address = addressOf(req, ctx.config.trustedProxies);
+  const offers = [...offersOf(req, splitUrl(req.url ?? "").key), ...keysIn(protocols)];
+  // A caller that is known already is no promise; what throws is one as well.
+  const caller = Promise.resolve().then(() => authenticator.authenticate(offers, address));
+  return { req, requestId, protocols, address, caller };
 }
 
 function nothing(): void {
@@ -136,13 +168,13 @@ function stop(talk: Conversation): void {
 
 async function converse(
   services: Services,
-  req: RelayRequest,
+  arrival: Arrival,
   talk: Conversation,
   times: SocketTimes,
 ): Promise<void> {
   const { client, requestId } = talk;
   try {
-    const { line, bill } = await connect(services, req, talk);
+    const { line, bill } = await connect(services, arrival, talk);
     const onFailure = (fault: RelayFault) => noteFailure(services, talk, fault);
     const session = new RealtimeSession({ client, line, bill, requestId, times, onFailure });
     talk.session = session;
@@ -158,7 +190,7 @@ async function converse(
     tell(services, talk, fault);
     if (!hasLeft) note(services, talk, fault);
   } finally {
-    talk.freeSlot();
+    talk.freeSlot(talk.fault !== undefined && isOfLimit(talk.fault));
     const { promptTokens = 0, completionTokens = 0 } = talk.bill?.total ?? {};
     talk.entry?.leave(promptTokens + completionTokens);
     talk.run?.end(0);
@@ -168,20 +200,16 @@ async function converse(
 /** Everything up to the moment when both sides can talk. Throws: LocalError. */
 async function connect(
   services: Services,
-  req: RelayRequest,
+  { req, protocols, address, caller: arriving }: Arrival,
   talk: Conversation,
 ): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
-  const { ctx, authenticator, limits } = services;
-  const asked = splitUrl(req.url ?? "");
-  const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-  const address = addressOf(req, ctx.config.trustedProxies);
-  const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
-  const caller = await authenticator.authenticate(offers, address);
+  const caller = await arriving;
   const model = modelIn(req.url ?? "");
-  const slot = await limits.begin(caller, address);
-  const { apiVersion } = asked;
+  const slot = await services.limits.begin(caller, address, undefined);
+  const { apiVersion } = splitUrl(req.url ?? "");
   Object.assign(talk, { caller, model, freeSlot: slot });
-  const asking = { model, address, apiVersion, passHeaders: betaOf(req, protocols) };
+  const { headers } = req;
+  const asking = { model, address, apiVersion, headers, passHeaders: betaOf(req, protocols) };
   return inEachGroup(talk, caller, model, {
     serve: (member, mayMoveOn) => connectIn(services, talk, { ...asking, caller: member, mayMoveOn }),
     async leave() {
@@ -199,6 +227,7 @@ interface AskedTalk {
   readonly model: string;
   readonly address: string;
   readonly apiVersion: string;
+  readonly headers: RelayRequest["headers"];
   readonly passHeaders: readonly string[];
 }
 
@@ -212,7 +241,7 @@ const LEAST = { input: 1, cap: undefined, output: 1 } as const;
 async function connectIn(
   services: Services,
   talk: Conversation,
-  { caller, mayMoveOn, model, address, apiVersion, passHeaders }: AskedTalk,
+  { caller, mayMoveOn, model, address, apiVersion, headers, passHeaders }: AskedTalk,
 ): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
   const { bill: tools, upstream } = services;
   const { cancellation } = talk;
@@ -233,9 +262,14 @@ async function connectIn(
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     const fault = bill.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
-    const upstreamModel = channel.mapping.get(model) ?? model;
-    const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
-    return openRealtime(upstream, call);
+    const { requestId: seed, attempts } = talk;
+    return openRealtime(upstream, {
+      target: channel,
+      model: channel.mapping.get(model) ?? model,
+      originModel: model,
+      ...{ apiVersion, passHeaders, cancellation, seed },
+      facts: callFactsOf(services, { headers, attempts }, caller, undefined),
+    });
   });
   bill.trail = trailOf(talk);
   return { line, bill };
@@ -263,12 +297,17 @@ function keysIn(protocols: readonly string[]): string[] {
 
 /** Throws: LocalError. */
 function modelIn(url: string): string {
+  const model = askedModel(url);
+  if (model === "") throw new LocalError(localErrors.fieldMissing("model"));
+  return model;
+}
+
+/** "" = none is named. */
+function askedModel(url: string): string {
   const at = url.indexOf("?");
   const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
   // Azure's clients call it deployment.
-  const model = query.get("model") ?? query.get("deployment") ?? "";
-  if (model === "") throw new LocalError(localErrors.fieldMissing("model"));
-  return model;
+  return query.get("model") ?? query.get("deployment") ?? "";
 }
 
 /** The interface's version as the client named it, in a header or among the protocols. */

@@ -101,9 +101,10 @@ export class RealtimeSession {
       this.#isAlive = true;
       this.#isQuiet = false;
       if (this.#isOver) return;
-      bill.said(heardTokens(data, isBinary, bill.isNarrow));
-      const changed = isBinary ? undefined : withModel(data, line.model);
-      this.#copy({ data: changed ?? data, isBinary }, client, line.socket);
+      const sent = isBinary ? data : this.#settled(data);
+      if (sent === undefined) return;
+      bill.said(heardTokens(sent, isBinary, bill.isNarrow));
+      this.#copy({ data: sent, isBinary }, client, line.socket);
     });
     client.on("pong", () => {
       this.#isAlive = true;
@@ -114,6 +115,16 @@ export class RealtimeSession {
       const isGone = code === CLOSE.broken;
       this.#close(code, "", isGone ? CLOSE.goingAway : code, reason.toString());
     });
+  }
+
+  /** A client's message with the model and the rules of its channel; undefined = they refuse it, and the conversation goes on. */
+  #settled(data: Buffer): Buffer | undefined {
+    const { client, line, requestId } = this.#parts;
+    const named = withModel(data, line.model) ?? data;
+    const settled = line.settled?.(named) ?? named;
+    if (Buffer.isBuffer(settled)) return settled;
+    client.send(realtimeError(settled, requestId));
+    return undefined;
   }
 
   #hearServer(): void {

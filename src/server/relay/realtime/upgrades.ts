@@ -7,7 +7,7 @@ import { refuseUpgrade } from "#server/relay/http/upgrade.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
-import type { Bridge } from "./bridge.ts";
+import type { Asking, Bridge } from "./bridge.ts";
 import type { Calls } from "./bridge-call.ts";
 import { createRealtime } from "./realtime.ts";
 import type { SocketTimes } from "./session.ts";
@@ -39,29 +39,54 @@ export function createUpgrades(services: Services, calls: Calls, times: SocketTi
     sockets = () => one.size;
     return one;
   };
+  /** undefined = it could not be made; the next client makes it try again. */
+  const bridgeNow = async (): Promise<Bridge | undefined> => {
+    bridge ??= bridged();
+    const asked = bridge;
+    try {
+      return await asked;
+    } catch (error) {
+      if (bridge === asked) bridge = undefined;
+      events.backgroundFailed({ task: "make the bridge", error });
+      return undefined;
+    }
+  };
+  const bridgeTakes = async (asking: Asking) => {
+    const one = await bridgeNow();
+    // By HTTP its client is served all the same.
+    if (one === undefined) refuseUpgrade(asking.socket, asking.requestId, localErrors.upgradeDeclined());
+    else await one.take(asking);
+  };
+  /** What has failed on the way may have written to the socket already. */
+  const settle = (taking: Promise<void>, socket: Duplex) => {
+    taking.catch((error: unknown) => {
+      events.backgroundFailed({ task: "upgrade", error });
+      socket.destroy();
+    });
+  };
+  const drained = async () => {
+    if (bridge !== undefined) await (await bridgeNow())?.drain();
+  };
   return {
     upgrade(req, socket, head, isTooMuch = () => false) {
       socket.on("error", () => undefined);
       const requestId = newRequestId(clock.now());
       const path = plainPath(splitUrl(req.url ?? "").path);
-      if (path === REALTIME) realtime.take(req, socket, head, requestId);
+      if (path === REALTIME) settle(realtime.take(req, socket, head, requestId), socket);
       else if (path !== RESPONSES) refuseUpgrade(socket, requestId, localErrors.upgradeRefused());
       else if (!options.get("ResponsesSocketEnabled"))
         refuseUpgrade(socket, requestId, localErrors.upgradeDeclined());
-      else {
-        bridge ??= bridged();
-        void bridge.then((one) => one.take({ req, socket, head, requestId, isTooMuch }));
-      }
+      else settle(bridgeTakes({ req, socket, head, requestId, isTooMuch }), socket);
     },
     decline(socket, fault) {
       socket.on("error", () => undefined);
       refuseUpgrade(socket, newRequestId(clock.now()), fault);
     },
     drain() {
-      void bridge?.then((one) => one.drain());
+      drained().catch((error: unknown) => events.backgroundFailed({ task: "drain sockets", error }));
     },
     async cut() {
-      await Promise.all([realtime.cut(), bridge?.then((one) => one.drain())]);
+      await Promise.all([realtime.cut(), drained()]);
     },
   };
 }

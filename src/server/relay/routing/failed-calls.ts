@@ -31,7 +31,7 @@ export function noteFailure(
   else entry?.leave(0);
   const isKeys = countAgainst(tools, channel, { model: search.model, fault, permit });
   if (isAborted(fault)) throw new LocalError(fault);
-  next.note(channel, isKeys);
+  next.note(channel, isKeys, fault.isProxyGone === true);
   const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
   progress.failedAttempts = [...progress.failedAttempts, failure];
 }

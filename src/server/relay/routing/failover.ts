@@ -10,6 +10,7 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import type { Admission } from "#server/relay/admission/call-limits.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
 import { mostTokens } from "#server/relay/billing/pricing-text.ts";
+import type { LimitHead } from "#server/relay/http/limit-head.ts";
 import { Exhausted, LocalError } from "#server/relay/http/local-errors.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { DECISION, type FailedAttempt, printAttempts } from "#server/store/failed-attempts.ts";
@@ -126,7 +127,7 @@ export function failOver(
     if (fault !== undefined) return Promise.resolve(fault);
     const call = callOf(channel, incoming, state.requestId, lane);
     const asked =
-      channel.rewrite === undefined ? call : { ...call, facts: factsOf(tools, state, { caller, incoming }) };
+      channel.rewrite === undefined ? call : { ...call, facts: callFactsOf(tools, state, caller, incoming) };
     return attempt(tools.upstream, asked);
   };
   const lane = { trace: state.trace, cancellation };
@@ -167,6 +168,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   progress.next = next;
   let spent = 0;
   let uncalled = 0;
+  let proxied = 0;
   let fault: RelayFault | undefined;
   let word: RelayFault | undefined;
   for (;;) {
@@ -195,9 +197,10 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     progress.entry = undefined;
     word = toldBy(channel, fault);
     noteFailure(tools, progress, { search, next }, { ...made, result });
-    // A channel that was not even called costs no retry.
+    proxied += Number(fault.blame === "proxy");
+    // A channel that was not even called costs no retry, nor does the first one whose proxy failed: nothing was sent (requirements C13).
     const wasCalled = !wasUncalled(fault);
-    spent += Number(wasCalled);
+    spent += Number(wasCalled && !(fault.blame === "proxy" && proxied === 1));
     uncalled += Number(!wasCalled);
     const isLate = ctx.clock.now() - progress.startedMs > RETRY_BUDGET_MS;
     const mayGoOn = fault.retry && !cancellation.isCancelled && !isLate;
@@ -256,21 +259,22 @@ function callOf(
   };
 }
 
-/** What the rules of a channel may ask about a call. */
-function factsOf(
-  { ctx }: FailoverServices,
-  { headers, attempts }: RequestState,
-  { caller, incoming }: Pick<Admitted, "caller" | "incoming">,
+/** What the rules of a channel may ask about a call; undefined = it is not about text. */
+export function callFactsOf(
+  { ctx }: { readonly ctx: Pick<Context, "clock"> },
+  { headers, attempts }: Pick<RequestState, "headers" | "attempts">,
+  { userId }: Pick<Caller, "userId">,
+  incoming: Pick<IncomingRequest, "maxTokens" | "raisedTokens"> | undefined,
 ): CallFacts {
-  return {
-    header(name) {
-      const value = headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
-    attempt: attempts,
-    userId: caller.userId,
-    maxTokens: incoming.maxTokens,
-    nowMs: ctx.clock.now(),
+  const maxTokens = incoming?.maxTokens || incoming?.raisedTokens;
+  return { header: readerOf(headers), attempt: attempts, userId, maxTokens, nowMs: ctx.clock.now() };
+}
+
+/** Reads a client's headers by their names in lower case. */
+export function readerOf(headers: RequestState["headers"]): CallFacts["header"] {
+  return (name) => {
+    const value = headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
   };
 }
 
@@ -285,8 +289,10 @@ export interface RequestState {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly trace: Trace;
   caller: Caller | undefined;
-  /** Ends the call among those that run at once by the options. */
-  freeSlot: () => void;
+  /** Ends the call among those that run at once by the options; one that a limit refused counts nowhere. */
+  freeSlot: (isRefused?: boolean) => void;
+  /** What the answer tells of the caller's limits; undefined = there are none. */
+  limitHead: LimitHead | undefined;
   /** What the call has taken of the limits set for its caller; undefined = there are none. */
   admission: Admission | undefined;
   incoming: IncomingRequest | undefined;
@@ -340,6 +346,7 @@ export function newRequestState({
     trace: { firstByteMs: 0, isSent: false },
     caller: undefined,
     freeSlot: nothing,
+    limitHead: undefined,
     admission: undefined,
     incoming: undefined,
     account: undefined,

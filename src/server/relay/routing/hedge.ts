@@ -3,9 +3,9 @@
 import { type Demand, daysOf } from "#server/channels/channel-caps.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { costOf } from "#server/money/price.ts";
+import { costPrice } from "#server/money/price-book.ts";
 import { parseRational } from "#server/money/rational.ts";
 import type { LimitRef } from "#server/money/rows.ts";
-import { costPrice } from "#server/relay/billing/account.ts";
 import { estimatePrompt } from "#server/relay/billing/pricing-text.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
 import { OVERTAKEN } from "#server/store/failed-attempts.ts";
@@ -14,7 +14,7 @@ import { Cancellation } from "#server/upstream/cancellation.ts";
 import { isAborted } from "#server/upstream/errors/fault.ts";
 import { countAgainst, noteFailure, report } from "./failed-calls.ts";
 import type { Hedge, Hedged, Lane } from "./failover.ts";
-import { type Begun, type Made, made, type NextChannel, type Turn } from "./next-channel.ts";
+import type { Begun, Made, NextChannel, Turn } from "./next-channel.ts";
 
 type Call = Made<WholeReply | StreamReply>;
 
@@ -59,9 +59,9 @@ function start({ search, ask }: Hedged, chooser: NextChannel, turn: Turn): Runni
   if (search.cancellation.isCancelled) lane.cancellation.cancel();
   const begun = chooser.begin(turn);
   const call = async () => {
-    const result = await ask(turn.channel, lane);
+    const made = await chooser.run(begun, (channel) => ask(channel, lane));
     one.isDone = true;
-    return made(begun, result);
+    return made;
   };
   const one: Running = { begun, lane, chooser, isDone: false, done: Promise.resolve().then(call) };
   return one;

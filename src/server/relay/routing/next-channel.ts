@@ -1,5 +1,5 @@
-// Which channels may serve a request (requirements W8.4), and which of them, and of its keys, it calls next: what it has tried, which limits have
-// no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
+// Which channels may serve a request (requirements W8.4); which of these candidates, and of their keys, it calls next: what it has tried, which
+// limits have no room, and whether it waits for some. Which of several is called is the choice's (channels/choice.ts).
 import type { EndpointName } from "#contract/provider.ts";
 import type { ChannelStrategy } from "#contract/strategy.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
@@ -14,74 +14,15 @@ import { createStrategy, unusualStrategy } from "#server/channels/strategy.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { KeysTried } from "./keys-tried.ts";
 import { type AskedModel, pinned, type RuleTables, ruled, unserved } from "./narrowed.ts";
 import type { Queues, Ticket } from "./queues.ts";
 
-/** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
-export function findCandidates(
-  ctx: RouteTables,
-  caller: Caller,
-  asked: AskedModel,
-): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
-  const { model } = asked;
-  if (caller.models?.has(model) === false) throw unserved(asked, localErrors.modelNotAllowed(model));
-  const { pending } = ctx.candidates;
-  return pending === undefined
-    ? servingNow(ctx, caller, asked)
-    : pending.then(() => servingNow(ctx, caller, asked));
-}
-
-interface RouteTables extends RuleTables {
-  readonly candidates: Pick<Candidates, "byId" | "find" | "pending">;
-}
-
-/** The request with the most output that a rule of its channels may ask for: what is set aside follows (requirements C35). */
-export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingRequest): IncomingRequest {
-  const { maxTokens } = incoming;
-  if (maxTokens === undefined || maxTokens === 0) return incoming;
-  let most = maxTokens;
-  for (const { rewrite } of candidates)
-    if (rewrite !== undefined && rewrite.raisesTo > most) most = rewrite.raisesTo;
-  return most === maxTokens ? incoming : { ...incoming, maxTokens: most };
-}
-
-function servingNow(tables: RouteTables, caller: Caller, asked: AskedModel): readonly LiveChannel[] {
-  const { candidates, options } = tables;
-  const { model } = asked;
-  if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
-  const found = candidates.find(caller.group, model);
-  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
-  return options.get("RouteRules").length === 0 ? found : ruled(tables, found, caller, asked);
-}
-
-/** What a request may be served by. */
-export interface Serving {
-  readonly caller: Caller;
-  readonly model: string;
-  readonly candidates: readonly LiveChannel[];
-}
-
-/** The channels of a request that still serve it, as they are now: calls and pauses take minutes. */
-export function stillServing(
-  candidates: Pick<Candidates, "find">,
-  { caller, model, candidates: found }: Serving,
-): readonly LiveChannel[] {
-  // The first call is made at once.
-  if (caller.pin !== undefined) return found;
-  const now = candidates.find(caller.group, model);
-  // The snapshot has not been rebuilt.
-  if (now === found) return found;
-  const ids = new Set(found.map(({ id }) => id));
-  return now.filter(({ id }) => ids.has(id));
-}
-
 export interface NextServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "clock" | "prices">;
-  readonly health: Pick<Health, "calling" | "openCircuits" | "pace">;
+  readonly health: Pick<Health, "calling" | "ended" | "openCircuits" | "wayRests" | "pace">;
   readonly gate: ChannelGate;
   readonly queues: Queues;
 }
@@ -128,6 +69,8 @@ const NONE: ReadonlySet<number> = new Set();
 /** How often the first of a queue looks again: calls that other nodes end are not seen. */
 const LOOK_MS = 250;
 const LEAST_MS = 5;
+/** When to come again where others wait: how long they will is not known. */
+const QUEUED_MS = 1_000;
 /** Longer no client waits for the head of an answer. */
 const LONGEST_SEC = 30;
 
@@ -139,6 +82,8 @@ export class NextChannel {
   #tried: ReadonlySet<number>;
   /** Channels whose limits have no room, and when the first of them may have some. */
   #full = NONE;
+  /** Channels that calls before this one wait for: what is free of them is not for this call. */
+  #ahead = NONE;
   #opensMs = Number.POSITIVE_INFINITY;
   #hasEntered = false;
   /** undefined = by the channels' own weights. */
@@ -188,12 +133,32 @@ export class NextChannel {
   }
 
   /** Calls it. */
-  async call<Done extends { readonly kind: string }>(
+  call<Done extends { readonly kind: string }>(
     turn: Turn,
     ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
   ): Promise<Made<Done>> {
-    const begun = this.begin(turn);
-    return made(begun, await ask(turn.channel));
+    return this.run(this.begin(turn), ask);
+  }
+
+  /** Makes a call that was noted. When what makes it throws, nothing of the channel is held any more. */
+  async run<Done extends { readonly kind: string }>(
+    begun: Begun,
+    ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
+  ): Promise<Made<Done>> {
+    const { channel, permit, run } = begun;
+    let result: Done | RelayFault | undefined;
+    try {
+      result = await ask(channel);
+    } finally {
+      channel.keys?.end(channel.keyId);
+      if (result === undefined) {
+        // It says nothing of the channel.
+        run?.end(0);
+        this.#tools.health.ended(channel.id, this.#wanted.model, permit);
+      }
+    }
+    if (run !== undefined) noteEnd(run, result);
+    return { ...begun, result };
   }
 
   /** What chooses another channel while this one is called: none that rests, and none that calls wait for. */
@@ -214,31 +179,38 @@ export class NextChannel {
     const { queues } = this.#tools;
     const { caller, model } = this.#wanted;
     const name = `${caller.group} ${model}`;
-    let ticket = this.#behind(name);
+    let ticket: Ticket | undefined;
     const deadlineMs = this.#tools.ctx.clock.now() + this.#waitMs();
     try {
       for (;;) {
-        const turn = ticket === undefined || ticket.isFirst ? await this.#takeNow() : undefined;
+        this.#ahead = ticket === undefined ? awaited(queues, name) : ticket.ahead;
+        const turn = await this.#takeNow();
         if (turn !== undefined) return turn;
-        const mayWait = this.#full.size > 0 && word === undefined;
-        if (mayWait) ticket ??= queues.join(name);
+        const mayWait = (this.#full.size > 0 && word === undefined) || this.#isBehind();
+        if (mayWait) ticket ??= queues.join(name, this.#untried());
         if (ticket === undefined || !(await this.#waits(ticket, deadlineMs)))
           throw new Exhausted(word ?? this.#refusal());
       }
     } finally {
       ticket?.leave();
+      this.#ahead = NONE;
     }
   }
 
-  /** A place behind the calls that wait, if any do: a call that comes later does not overtake. */
-  #behind(name: string): Ticket | undefined {
-    const { queues } = this.#tools;
-    return queues.count > 0 && queues.hasWaiting(name) ? queues.join(name) : undefined;
+  #untried(): readonly LiveChannel[] {
+    const { candidates } = this.#wanted;
+    return this.#tried.size === 0 ? candidates : candidates.filter(({ id }) => !this.#tried.has(id));
+  }
+
+  /** Whether other calls have the first right to a channel of this one. */
+  #isBehind(): boolean {
+    return this.#ahead.size > 0 && this.#untried().some(({ id }) => this.#ahead.has(id));
   }
 
   /** Notes a failed call. */
-  note(channel: LiveChannel, isKeys: boolean): void {
-    if (this.#keys?.note(channel, isKeys) !== true) this.#tried = new Set(this.#tried).add(channel.id);
+  note(channel: LiveChannel, isKeys: boolean, isProxyGone = false): void {
+    if (this.#keys?.note(channel, isKeys, isProxyGone) !== true)
+      this.#tried = new Set(this.#tried).add(channel.id);
   }
 
   #waitMs(): number {
@@ -253,7 +225,8 @@ export class NextChannel {
     const { cancellation } = this.#wanted;
     const now = clock.now();
     if (now >= deadlineMs) return false;
-    const soonMs = ticket.isFirst ? Math.min(this.#opensMs - now, LOOK_MS) : deadlineMs - now;
+    const isFirst = this.#untried().some(({ id }) => !this.#ahead.has(id));
+    const soonMs = isFirst ? Math.min(this.#opensMs - now, LOOK_MS) : deadlineMs - now;
     await ticket.wait(Math.max(LEAST_MS, Math.min(soonMs, deadlineMs - now)), cancellation);
     if (cancellation.isCancelled) throw new LocalError(networkFault({ code: "aborted", detail: "" }));
     this.#full = NONE;
@@ -264,8 +237,9 @@ export class NextChannel {
 
   #refusal(): RelayFault {
     const { caller, model } = this.#wanted;
-    if (this.#full.size === 0) return localErrors.noChannel(caller.group, model);
-    return localErrors.channelsFull(Math.max(1, this.#opensMs - this.#tools.ctx.clock.now()));
+    if (this.#full.size === 0 && !this.#isBehind()) return localErrors.noChannel(caller.group, model);
+    const waitMs = Math.min(this.#opensMs - this.#tools.ctx.clock.now(), QUEUED_MS);
+    return localErrors.channelsFull(Math.max(1, waitMs));
   }
 
   /** undefined = no channel is left, or none has room. */
@@ -293,8 +267,10 @@ export class NextChannel {
     const wanted = this.#wanted;
     const isOpen = health.openCircuits(wanted.model);
     const serving = this.#left(stillServing(ctx.candidates, wanted), isOpen);
+    const ahead = this.#ahead;
+    const own = ahead.size === 0 ? serving : serving.filter(({ id }) => !ahead.has(id));
     for (;;) {
-      const again = this.#keys?.again(serving, wanted, ctx.clock.now());
+      const again = this.#keys?.again(own, wanted, ctx.clock.now());
       const channel = again ?? this.#choose(serving, isOpen);
       if (channel === undefined) return undefined;
       const chosen = again ?? this.#withKey(channel);
@@ -317,12 +293,12 @@ export class NextChannel {
   /** undefined = no key of it is left, or has room. */
   #withKey(channel: LiveChannel): LiveChannel | undefined {
     if (channel.keys === undefined) return channel;
-    this.#keys ??= new KeysTried();
+    this.#keys ??= new KeysTried(this.#tools.health);
     return this.#keys.choose(channel, this.#wanted, this.#tools.ctx.clock.now());
   }
 
   #choose(serving: readonly LiveChannel[], isOpen: Choice["isOpen"]): LiveChannel | undefined {
-    const full = this.#full.size === 0 ? undefined : this.#full;
+    const full = this.#barred();
     // Of one channel there is no choice.
     const [only] = serving;
     if (only !== undefined && serving.length === 1 && this.#tried.size === 0 && full === undefined) {
@@ -334,6 +310,12 @@ export class NextChannel {
     const [strategy, random] = [this.#strategy, Math.random()];
     this.#kept ??= new KeptChoice();
     return this.#kept.choose(serving, { tried: this.#tried, full, random, conversation, isOpen, strategy });
+  }
+
+  /** What has no room for this call; undefined = nothing is known to have none. */
+  #barred(): ReadonlySet<number> | undefined {
+    if (this.#ahead.size > 0) return new Set([...this.#full, ...this.#ahead]);
+    return this.#full.size === 0 ? undefined : this.#full;
   }
 
   /** None of its keys is left, or has room. */
@@ -357,13 +339,55 @@ function mayBeLimited({ limits, keyLimits }: LiveChannel): boolean {
   return limits !== undefined || keyLimits !== undefined;
 }
 
-/** Notes that a call has ended, or begun to be answered. */
-export function made<Done extends { readonly kind: string }>(
-  begun: Begun,
-  result: Done | RelayFault,
-): Made<Done> {
-  const { channel, run } = begun;
-  channel.keys?.end(channel.keyId);
-  if (run !== undefined) noteEnd(run, result);
-  return { ...begun, result };
+/** What calls wait for that came before. */
+function awaited(queues: Queues, name: string): ReadonlySet<number> {
+  return queues.count === 0 ? NONE : queues.awaited(name);
+}
+
+/** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
+export function findCandidates(
+  ctx: RouteTables,
+  caller: Caller,
+  asked: AskedModel,
+): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
+  const { model } = asked;
+  if (caller.models?.has(model) === false) throw unserved(asked, localErrors.modelNotAllowed(model));
+  const { pending } = ctx.candidates;
+  return pending === undefined
+    ? servingNow(ctx, caller, asked)
+    : pending.then(() => servingNow(ctx, caller, asked));
+}
+
+interface RouteTables extends RuleTables {
+  readonly candidates: Pick<Candidates, "byId" | "find" | "pending">;
+}
+
+function servingNow(tables: RouteTables, caller: Caller, asked: AskedModel): readonly LiveChannel[] {
+  const { candidates, options } = tables;
+  const { model } = asked;
+  if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
+  const found = candidates.find(caller.group, model);
+  if (found.length === 0) throw unserved(asked, localErrors.noChannel(caller.group, model), Exhausted);
+  return options.get("RouteRules").length === 0 ? found : ruled(tables, found, caller, asked);
+}
+
+/** What a request may be served by. */
+export interface Serving {
+  readonly caller: Caller;
+  readonly model: string;
+  readonly candidates: readonly LiveChannel[];
+}
+
+/** The channels of a request that still serve it, as they are now: calls and pauses take minutes. */
+export function stillServing(
+  candidates: Pick<Candidates, "find">,
+  { caller, model, candidates: found }: Serving,
+): readonly LiveChannel[] {
+  // The first call is made at once.
+  if (caller.pin !== undefined) return found;
+  const now = candidates.find(caller.group, model);
+  // The snapshot has not been rebuilt.
+  if (now === found) return found;
+  const ids = new Set(found.map(({ id }) => id));
+  return now.filter(({ id }) => ids.has(id));
 }

@@ -1,6 +1,7 @@
 // What the log keeps of an upstream's words: enough to diagnose the channel, nothing of the client's request.
 import { expect, it } from "vitest";
 import { parseAttempts } from "#server/store/failed-attempts.ts";
+import { networkFault } from "#server/upstream/errors/fault.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { upstreamWords } from "./upstream-words.ts";
@@ -29,6 +30,12 @@ it("finds what a client wrote in JSON's escapes", () => {
   const bytes = Buffer.from('{"content":"\\u5f20\\u4e09 caf\\u00e9"}');
   const words = "500: 不认识张三 at café";
   expect(upstreamWords({ upstreamStatus: 500, words }, { model: "m", bytes })).toBe("不认识… at …");
+});
+
+it("keeps our own words of a proxy whole, whatever the request says", () => {
+  const bytes = Buffer.from('{"content":"为什么无法连接"}');
+  const fault = networkFault({ code: "proxy_unreachable", detail: "", isProxy: true });
+  expect(upstreamWords(fault, { model: "m", bytes })).toBe("代理：无法连接");
 });
 
 it.each([400, 413, 415, 422])("keeps nothing of %i, which its client reads", (status) => {

@@ -34,13 +34,19 @@ interface Asked {
   readonly bytes: Buffer;
 }
 
+/** What an upstream said stands behind its status. */
+const SAID = /^\d+: (.*)$/s;
+
 /** The words of a fault, at most 300 characters; "" = it has none, or none that may be kept. */
 export function upstreamWords(
   { upstreamStatus, words }: Pick<RelayFault, "upstreamStatus" | "words">,
   { model, bytes }: Asked,
 ): string {
   if (ABOUT_THE_REQUEST.has(upstreamStatus) || bytes.length > MOST_SEARCHED) return "";
-  const said = words.slice(words.indexOf(": ") + 2).replace(/\s+/g, " ");
+  const found = SAID.exec(words)?.[1];
+  // Our own words, as of a proxy, hold nothing of the request.
+  if (found === undefined) return words;
+  const said = found.replace(/\s+/g, " ");
   if (said.startsWith("bad response status code")) return "";
   return withoutWords(said, (word) => !model.includes(word) && isIn(bytes, word));
 }

@@ -6,16 +6,19 @@ import { faultOf } from "#server/relay/finish.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
 import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { type Asked, addressOf, offersOf, type StoredRoute } from "#server/relay/http/routes.ts";
+import type { Asked, StoredRoute } from "#server/relay/http/routes.ts";
+import { readerOf } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";
+import { knownCaller } from "#server/relay/tell-limits.ts";
 import {
   deleteStoredResponse,
   findStoredResponse,
   type StoredResponse,
 } from "#server/store/stored-responses.ts";
 import { findTaskOf } from "#server/store/tasks.ts";
-import { channelOfTask } from "#server/tasks/channel.ts";
+import { aboutTask, channelOfTask } from "#server/tasks/channel.ts";
 import { hearOfTask } from "#server/tasks/poll.ts";
+import type { About } from "#server/upstream/call/outgoing.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { polledResponse, storedRequest } from "#server/upstream/stored/requests.ts";
@@ -33,11 +36,10 @@ interface Call {
 
 /** Answers a call. Never throws. */
 export async function answerStored(call: Call): Promise<void> {
-  const { services, req, response, asked, route } = call;
-  const { ctx, authenticator } = services;
+  const { services, req, response, route } = call;
+  const { ctx } = services;
   try {
-    const address = addressOf(req, ctx.config.trustedProxies);
-    const caller = await authenticator.identify(offersOf(req, asked.key), address);
+    const caller = await knownCaller(call);
     if (!ctx.options.get("ResponsesStateEnabled")) throw new LocalError(localErrors.notImplemented());
     const query = new URL(req.url ?? "", "http://localhost").searchParams;
     const row = await findStoredResponse(ctx.db, caller, { id: route.id, now: ctx.clock.seconds() });
@@ -61,10 +63,8 @@ interface Found {
 }
 
 /** Sends the events of a response: from the one after a number, or all. Throws: LocalError. */
-async function sendEvents(
-  { services, response }: Call,
-  { caller, row, channel, query }: Found,
-): Promise<void> {
+async function sendEvents(call: Call, { caller, row, channel, query }: Found): Promise<void> {
+  const { services, response } = call;
   const { upstream } = services;
   const after = query.get("starting_after");
   if (after !== null && !/^\d{1,9}$/.test(after))
@@ -74,7 +74,8 @@ async function sendEvents(
   const heard = new Heard();
   const { limits } = upstream;
   const trace = { firstByteMs: 0, isSent: false };
-  const asked = { request, limits, trace, hear: heard.hear, cancellation: response.gone };
+  const about = aboutResponse(call, channel, row);
+  const asked = { request, about, limits, trace, hear: heard.hear, cancellation: response.gone };
   const reply = await streamStored(upstream, channel, asked);
   if (reply.kind === "failed") throw unheard(row, reply.fault);
   if (reply.kind === "stream") await passEvents(response, reply);
@@ -83,20 +84,28 @@ async function sendEvents(
   else response.sendReply(reply);
 }
 
+/** What the rules of a channel may ask of a client's call about a response. */
+function aboutResponse(
+  { services, req, response }: Call,
+  channel: LiveChannel,
+  { model, user_id }: StoredResponse,
+): About {
+  const work = { kind: "response", model, request_id: response.requestId, user_id } as const;
+  return aboutTask(services.ctx, channel, work, readerOf(req.headers));
+}
+
 function unheard({ response_id }: StoredResponse, fault: RelayFault): LocalError {
   return new LocalError(fault.upstreamStatus === 404 ? localErrors.responseUnknown(response_id) : fault);
 }
 
 /** Throws: LocalError. */
-async function answerOne(
-  { services, route }: Call,
-  { caller, row, channel, query }: Found,
-): Promise<JsonRecord> {
+async function answerOne(call: Call, { caller, row, channel, query }: Found): Promise<JsonRecord> {
+  const { services, route } = call;
   const { ctx, upstream } = services;
   const search = route.verb === "input-items" && query.size > 0 ? `?${query}` : "";
   const [method, tail] = REQUESTS[route.verb];
   const request = storedRequest(channel, method, { id: row.response_id, tail: tail + search });
-  const answer = await callTask(upstream, channel, request);
+  const answer = await callTask(upstream, channel, request, aboutResponse(call, channel, row));
   if (answer.kind === "failed") throw unheard(row, answer.fault);
   const { body } = answer;
   const task = await findTaskOf(ctx.db, caller, row.response_id);

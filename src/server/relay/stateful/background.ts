@@ -1,17 +1,29 @@
 // Responses in the background: a task like a video. Reserved when it is submitted, finished by the first to find it done (the job, or its
 // client's look), booked once by the usage that the upstream reports; also after this process is gone (requirements C62).
-import { keepsResponses } from "#contract/provider.ts";
+import { lacksBackground } from "#server/channels/formats.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { held, priceOf } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
-import { estimatePrompt, expectedOutput, mostTokens, pricingOf } from "#server/relay/billing/pricing-text.ts";
+import {
+  estimatePrompt,
+  expectedOutput,
+  mostTokens,
+  pricingOf,
+  raisedBy,
+} from "#server/relay/billing/pricing-text.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
-import { demandOf, eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import {
+  callFactsOf,
+  demandOf,
+  eachChannel,
+  type RequestState,
+  trailOf,
+} from "#server/relay/routing/failover.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
@@ -21,13 +33,11 @@ import { beginTask, giveUpTask } from "#server/tasks/begin.ts";
 import { TASK_SEAL } from "#server/tasks/channel.ts";
 import type { TaskFacts } from "#server/tasks/facts.ts";
 import { pollDelay } from "#server/tasks/poll.ts";
-import { priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
-import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
-import { isUnreadable } from "#server/upstream/clients/responses.ts";
 import { type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { backgroundRequest } from "#server/upstream/stored/requests.ts";
 import { streamStored } from "#server/upstream/stored/stream.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { textAt } from "#server/upstream/video/wire.ts";
@@ -46,17 +56,15 @@ interface Asked {
 export async function submitInBackground(
   services: Services,
   state: RequestState,
-  { caller, incoming }: Asked,
+  { caller, incoming: asked }: Asked,
 ): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx, bill } = services;
-  const { model, pinned } = incoming;
-  if (caller.limits.length > 0) await admit(services, state, { caller, incoming });
-  const found = pinned === undefined ? await findCandidates(ctx, caller, incoming) : [pinned];
-  // What rules would change in a call is not changed here.
-  const candidates = found.filter(
-    ({ provider, rewrite }) => keepsResponses(provider) && rewrite === undefined,
-  );
+  const { model, pinned } = asked;
+  if (caller.limits.length > 0) await admit(services, state, { caller, incoming: asked });
+  const found = pinned === undefined ? await findCandidates(ctx, caller, asked) : [pinned];
+  const candidates = found.filter((channel) => lacksBackground(channel) === undefined);
   if (candidates.length === 0) throw new LocalError(localErrors.stateRefused("background"));
+  const incoming = raisedBy(candidates, asked);
   const price = priceOf(bill, incoming, caller, candidates);
   const facts = factsOf(price, { caller, incoming });
   const { requestId } = state;
@@ -71,7 +79,7 @@ export async function submitInBackground(
   } as const;
   const row = await beginTask(ctx, caller, begun);
   try {
-    const amount = held(bill, pricingOf(bill, incoming).firstAmount(price));
+    const amount = held(bill, pricingOf(bill, wholeAnswer(incoming)).firstAmount(price), caller);
     const cap = costCapOf(caller, model, ctx.clock.seconds());
     if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
     const refusal = await reserveTask(services, state, { caller, model, amount });
@@ -83,10 +91,18 @@ export async function submitInBackground(
   }
 }
 
+/**
+ * A request as it is reserved and counted: its events come while it runs, but nothing more is set aside then, since it goes on without its
+ * client. So all of its output is, at once (requirements C62).
+ */
+function wholeAnswer(incoming: IncomingRequest): IncomingRequest {
+  return incoming.isStream ? { ...incoming, isStream: false } : incoming;
+}
+
 /** Its minute counts what it may use: when it ends is another minute. Throws: LocalError. */
 async function admit(services: Services, state: RequestState, { caller, incoming }: Asked): Promise<void> {
   const { model, maxTokens } = incoming;
-  const [input, output] = [estimatePrompt(incoming), expectedOutput(incoming)];
+  const [input, output] = [estimatePrompt(incoming), expectedOutput(wholeAnswer(incoming))];
   const call = { caller, model, input, cap: maxTokens || undefined, output, address: state.address };
   await countCall(services, state, call, (admission) => {
     if (state.reply === undefined) admission.undo();
@@ -101,8 +117,12 @@ function factsOf(price: Price, { caller, incoming }: Asked): TaskFacts {
     resolution: "",
     unit: "text",
     ratios: ratiosOf(price),
+    priceVersion: price.version,
     tiers: price.tiers.map(({ above, price: tier }) => ({ above, ratios: ratiosOf(tier) })),
-    usual: { promptTokens: estimatePrompt(incoming), completionTokens: expectedOutput(incoming) },
+    usual: {
+      promptTokens: estimatePrompt(incoming),
+      completionTokens: expectedOutput(wholeAnswer(incoming)),
+    },
     upstreamModel: incoming.model,
     group: caller.group,
     isGroupNamed: caller.isGroupNamed,
@@ -133,7 +153,7 @@ async function submit(
   const { caller, incoming, candidates } = ready;
   const { model } = incoming;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: incoming.body.bytes });
-  const demand = demandOf(services, state.requestId, () => mostTokens(incoming));
+  const demand = demandOf(services, state.requestId, () => mostTokens(wholeAnswer(incoming)));
   const asked = { caller, model, isStream: incoming.isStream, endpoint: "responses" } as const;
   const search = { ...asked, candidates, cancellation: new Cancellation(), demand, wordsOf };
   const accepted = await eachChannel<Accepted>(services, state, search, (one) =>
@@ -141,7 +161,7 @@ async function submit(
   );
   const { body, events, heard } = accepted;
   try {
-    await noteAccepted(services, ready, accepted);
+    await noteAccepted(services, ready, accepted, trailOf(state));
   } catch (error) {
     if (events?.kind === "stream") events.abort();
     throw error;
@@ -156,6 +176,7 @@ async function noteAccepted(
   { ctx }: Services,
   { caller, incoming, row }: Ready,
   { body, channel }: Accepted,
+  trail: string,
 ): Promise<void> {
   const id = textAt(body, "id");
   const now = ctx.clock.seconds();
@@ -163,6 +184,7 @@ async function noteAccepted(
     task_id: id,
     upstream_sealed: ctx.secrets.seal(id, TASK_SEAL),
     state: "queued",
+    trail,
     next_at: Math.ceil(now + pollDelay(0)),
     deadline_at: now + TASK_SEC,
   });
@@ -177,26 +199,37 @@ function wholeOf(object: JsonRecord): WholeReply {
 
 /** Submits to one channel, which the row names before anything is sent. */
 async function submitTo(
-  { ctx, upstream }: Services,
-  { trace }: RequestState,
+  services: Services,
+  state: RequestState,
   channel: LiveChannel,
-  { incoming, row }: Ready,
+  { caller, incoming, row }: Ready,
 ): Promise<Accepted | RelayFault> {
-  const { id: channel_id, keyId: key_id, provider, mapping } = channel;
+  const { ctx, upstream } = services;
+  const { trace } = state;
+  const { id: channel_id, keyId: key_id, mapping } = channel;
   await changeOpenTask(ctx.db, row.id, { channel_id, key_id });
   trace.isSent = true;
   const model = mapping.get(incoming.model) ?? incoming.model;
-  const body = { ...bodyFor(channel, incoming), model, store: true, background: true };
-  const request = { method: "POST", path: provider.paths.responses ?? "", body } as const;
+  const isPinned = incoming.pinned !== undefined;
+  const request = backgroundRequest(channel, { body: incoming.body, model, isPinned });
+  const about = {
+    reach: "request",
+    endpoint: "responses",
+    model,
+    originModel: incoming.model,
+    isStream: incoming.isStream,
+    seed: state.requestId,
+    facts: callFactsOf(services, state, caller, incoming),
+  } as const;
   const heard = new Heard();
   const answer = incoming.isStream
     ? await streamStored(upstream, channel, {
-        request,
+        ...{ request, about },
         limits: upstream.limits,
         trace: { firstByteMs: 0, isSent: false },
         hear: heard.hear,
       })
-    : await callTask(upstream, channel, request);
+    : await callTask(upstream, channel, request, about);
   if (answer.kind === "failed") {
     trace.isSent = answer.isUnsure;
     return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;
@@ -208,12 +241,4 @@ async function submitTo(
   }
   const accepted = { kind: "accepted", body: made, channel } as const;
   return answer.kind === "answer" ? accepted : { ...accepted, events: answer, heard };
-}
-
-/** Without what changes the price, and without thoughts that only the account that had them can read. */
-function bodyFor({ provider }: LiveChannel, { body, pinned }: IncomingRequest): JsonRecord {
-  const dear = priceFields(body, "responses", provider.quirks?.priceFields);
-  const values = valuesOf(dear.length === 0 ? body : withoutFields(body, dear));
-  const input = pinned === undefined ? inputWithoutThoughts(body, isUnreadable) : undefined;
-  return input === undefined ? values : { ...values, input: JSON.parse(input) };
 }

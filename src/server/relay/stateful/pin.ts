@@ -1,8 +1,7 @@
 // The channel and the key that made a response: a call that goes on from it goes there and nowhere else (requirements C60). Whatever stands
 // in the way, the client is told what OpenAI tells it, upon which it sends the whole conversation.
 import { ChannelStatus } from "#contract/channel.ts";
-import { Key } from "#server/channels/key-list.ts";
-import { openChannelKey } from "#server/channels/key-rings.ts";
+import { channelWith } from "#server/channels/key-rings.ts";
 import type { KeyRing, LiveChannel } from "#server/channels/live-channel.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
@@ -77,7 +76,8 @@ async function freeChannel(
   if (keys === undefined || keys.state(key_id, ctx.clock.now()).restsUntilMs > 0) return undefined;
   const [row] = await listSealedKeys(ctx.db, channel_id, key_id);
   if (row?.status !== KEY_ENABLED) return undefined;
-  const keyed = new Key(row).as(channel, (sealed) => openChannelKey(ctx.secrets, sealed));
+  const keyed = channelWith(ctx, channel, row);
+  if ((health.wayRests(channel)?.(keyed.route) ?? 0) > 0) return undefined;
   const pinned: LiveChannel = { ...keyed, keys: onlyOne(keys, key_id, () => pinned) };
   return pinned;
 }
@@ -87,6 +87,7 @@ function onlyOne(ring: KeyRing, keyId: number, itself: () => LiveChannel): KeyRi
   return {
     version: ring.version,
     enabled: 1,
+    ids: [keyId],
     pick: (_channel, { tried }) => (tried.has(keyId) ? undefined : itself()),
     first: itself,
     isAsCalled: (called) => ring.isAsCalled(called),
@@ -94,8 +95,10 @@ function onlyOne(ring: KeyRing, keyId: number, itself: () => LiveChannel): KeyRi
     end: (id) => ring.end(id),
     answered: (id, model) => ring.answered(id, model),
     failed: (called, failure) => ring.failed(called, failure),
-    isResting: (model, now) => ring.isResting(model, now),
+    isResting: (channel, asked) => ring.isResting(channel, asked),
+    restOf: (channel, asked) => ring.restOf(channel, asked),
     state: (id, now) => ring.state(id, now),
+    outlook: (channel, asked) => ring.outlook(channel, asked),
     drop: (id) => ring.drop(id),
   };
 }

@@ -3,11 +3,11 @@
 
 import { isUtf8 } from "node:buffer";
 import type { EndpointName, TextEndpoint } from "#contract/providers.ts";
+import type { MediaEndpoint } from "#contract/relay-endpoint.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
 import type { FormBody } from "#server/upstream/call/form.ts";
-import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 import {
   findMember,
   type JsonObject,
@@ -41,7 +41,7 @@ export type TaskFacts =
     };
 
 export interface IncomingRequest {
-  readonly endpoint: TextEndpoint | TaskEndpoint;
+  readonly endpoint: TextEndpoint | MediaEndpoint;
   readonly body: ClientBody;
   /** The client sent a form; `body` is empty then. */
   readonly form?: FormBody | undefined;
@@ -63,6 +63,8 @@ export interface IncomingRequest {
   readonly apiVersion: string;
   /** The client's limit of tokens for one choice; undefined = none. */
   readonly maxTokens: number | undefined;
+  /** Where the client names none: the most that a rule of a channel may ask for. */
+  readonly raisedTokens?: number | undefined;
   /** How many answers are generated: n, or best_of when that is more. */
   readonly choices: number;
   /** Texts, numbers and media in the body, for a first estimate. */
@@ -86,7 +88,7 @@ const MAX_BEST_OF = 20;
 
 /** What path, query and headers of a request say. */
 export interface Outside {
-  readonly endpoint: TextEndpoint | TaskEndpoint;
+  readonly endpoint: TextEndpoint | MediaEndpoint;
   /** The model for a body without one. */
   readonly pathModel: string | undefined;
   /** Overrides the model that the body names. */

@@ -6,11 +6,13 @@ import type { Flow, ReplyHeaders } from "#server/egress/send.ts";
 import type { ClientResponse } from "#server/relay/http/client-response.ts";
 import type { RelayRequest } from "#server/relay/http/exchange.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { readerOf } from "#server/relay/routing/failover.ts";
 import type { Services } from "#server/relay/services.ts";
 import { hasEnded, type TaskRow } from "#server/store/tasks.ts";
-import { channelOfTask, TASK_SEAL } from "#server/tasks/channel.ts";
+import { aboutTask, channelOfTask, TASK_SEAL } from "#server/tasks/channel.ts";
+import { type About, outgoing } from "#server/upstream/call/outgoing.ts";
 import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
-import { callTask, taskCredential, taskUrl } from "#server/upstream/video/call.ts";
+import { callTask, taskDraft, taskUrl } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
 
 const MOST_REDIRECTS = 3;
@@ -22,6 +24,7 @@ const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 const SENT: ReadonlySet<number> = new Set([200, 206, 416]);
 const PASSED = ["content-length", "content-range", "accept-ranges", "etag", "last-modified"] as const;
 const NO_BODY = new Uint8Array();
+const ACCEPT = ["accept", "*/*"];
 
 interface Client {
   readonly req: RelayRequest;
@@ -41,9 +44,11 @@ export async function sendContent(services: Services, client: Client, row: TaskR
   if (channel === undefined)
     throw new LocalError(localErrors.ledgerUnavailable("the channel cannot be read"));
   if (channel === "gone" || row.result_sealed === "") throw new LocalError(localErrors.videoExpired());
-  let place = await placeOf(services, channel, row);
+  const about = aboutTask(services.ctx, channel, row, readerOf(client.req.headers));
+  const asked = { channel, about };
+  let place = await placeOf(services, asked, row);
   for (let step = 0; step <= MOST_REDIRECTS; step += 1) {
-    const next = await fetchFrom(services, client, { channel, place });
+    const next = await fetchFrom(services, client, { ...asked, place });
     if (next === undefined) return;
     // A key is for its vendor's own address.
     place = { url: next, isKeyed: place.isKeyed && next.origin === place.url.origin };
@@ -51,14 +56,23 @@ export async function sendContent(services: Services, client: Client, row: TaskR
   throw new LocalError(localErrors.upstreamBroke());
 }
 
+interface Source {
+  readonly channel: LiveChannel;
+  readonly about: About;
+}
+
 /** Throws: LocalError. */
-async function placeOf({ ctx, upstream }: Services, channel: LiveChannel, row: TaskRow): Promise<Place> {
+async function placeOf(
+  { ctx, upstream }: Services,
+  { channel, about }: Source,
+  row: TaskRow,
+): Promise<Place> {
   const wire = videoWires[row.wire as VideoWireName]; // what submitVideo wrote
   const result = ctx.secrets.open(row.result_sealed, TASK_SEAL);
   if (wire.content !== undefined)
     return { url: new URL(taskUrl(channel, wire.content(result).path)), isKeyed: true };
   if (wire.locate === undefined) return placed(result, wire.isKeyed === true);
-  const answer = await callTask(upstream, channel, wire.locate(result));
+  const answer = await callTask(upstream, channel, wire.locate(result), about);
   if (answer.kind === "failed") {
     const isExpired = EXPIRED.has(answer.fault.upstreamStatus);
     throw new LocalError(isExpired ? localErrors.videoExpired() : answer.fault);
@@ -78,21 +92,15 @@ function placed(address: string, isKeyed: boolean): Place {
 async function fetchFrom(
   services: Services,
   { req, response }: Client,
-  { channel, place }: { channel: LiveChannel; place: Place },
+  { channel, about, place }: Source & { readonly place: Place },
 ): Promise<URL | undefined> {
   const { url, isKeyed } = place;
-  const headers = ["accept", "*/*", "user-agent", "Tollgate"];
   const { range } = req.headers;
-  if (typeof range === "string" && /^bytes=[\d, -]{1,100}$/.test(range)) headers.push("range", range);
-  if (isKeyed) {
-    const signed = await taskCredential(services.upstream, channel, {
-      method: "GET",
-      url: url.href,
-      body: NO_BODY,
-    });
-    if ("kind" in signed) throw new LocalError(signed);
-    headers.push(...signed.headers);
-  }
+  const isRanged = typeof range === "string" && /^bytes=[\d, -]{1,100}$/.test(range);
+  const wished = isRanged ? ["range", range] : [];
+  const headers = isKeyed
+    ? await keyedHeaders(services, { channel, about }, url, wished)
+    : [...ACCEPT, "user-agent", "Tollgate", ...wished];
   const own = new URL(taskUrl(channel, "/"));
   return new Promise((resolve, reject) => {
     const piping = new Piping(url, response, { resolve, fail: (fault) => reject(new LocalError(fault)) });
@@ -113,6 +121,19 @@ async function fetchFrom(
     );
     piping.attach(flow);
   });
+}
+
+/** With the channel's key and its rules on headers, which may have the key, too: neither goes to another address. Throws: LocalError. */
+async function keyedHeaders(
+  { upstream }: Services,
+  { channel, about }: Source,
+  url: URL,
+  headers: readonly string[],
+): Promise<readonly string[]> {
+  const draft = taskDraft(channel, { method: "GET", path: "", headers }, ACCEPT);
+  const ready = await outgoing(upstream, channel, { ...draft, url: url.href }, about);
+  if (ready.kind === "fault") throw new LocalError(ready);
+  return ready.headers;
 }
 
 interface End {

@@ -1,37 +1,35 @@
-// Reads a request for a video, from JSON or a form: the model, what is to be seen, and what multiplies the price, which is bounded here
-// before anything is set aside (requirements C55). Reads no database.
-import { MOST_VIDEO_SECONDS, type VideoSize, videoResolution, videoSize } from "#contract/video.ts";
+// Reads a request for a video, from JSON or a form, and says what is wrong with it. Reads no database.
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { jsonValues } from "#server/relay/http/request-body.ts";
 import { readForm } from "#server/upstream/call/form.ts";
-import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
-import { VIDEO_HINTS } from "#server/upstream/video/wire.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { BadOrder, type OrderProblem, type VideoOrder, videoOrder } from "#server/upstream/video/order.ts";
 
-/** What a client asks for. */
-export interface VideoOrder {
-  readonly model: string;
-  readonly prompt: string;
-  /** undefined = as the vendor usually does. */
-  readonly seconds: number | undefined;
-  readonly size: VideoSize | undefined;
-  /** As the client wrote it; "" = it did not. */
-  readonly sizeText: string;
-  /** "" = it named none. */
-  readonly resolution: string;
-  readonly image: string | undefined;
-  readonly hints: JsonRecord;
-}
-
-/** Source: vendors/video-openai for the first three, as other gateways write it for the rest. */
-const MOST_PROMPT = 32_000;
 const PICTURE_BYTES = 10 * 1024 * 1024;
-const WHOLE = /^[1-9]\d{0,1}$/;
 
 /** Throws: LocalError with status 400. */
 export async function readVideo(bytes: Buffer, contentType: string): Promise<VideoOrder> {
-  return orderOf(
-    contentType.startsWith("multipart/form-data") ? await formValues(bytes, contentType) : jsonValues(bytes),
-  );
+  const isForm = contentType.startsWith("multipart/form-data");
+  const values = isForm ? await formValues(bytes, contentType) : jsonValues(bytes);
+  try {
+    return videoOrder(values);
+  } catch (error) {
+    throw error instanceof BadOrder ? new LocalError(faultOf(error.problem)) : error;
+  }
+}
+
+function faultOf(problem: OrderProblem): RelayFault {
+  switch (problem.kind) {
+    case "missing":
+      return localErrors.fieldMissing(problem.field);
+    case "no-prompt":
+      return localErrors.promptMissing();
+    case "long-prompt":
+      return localErrors.promptTooLong(problem.most);
+    default:
+      return localErrors.fieldInvalid(problem.field);
+  }
 }
 
 /** The fields of a form: files as data URLs, `metadata` as the object that its text is. */
@@ -49,97 +47,7 @@ async function formValues(bytes: Buffer, contentType: string): Promise<JsonRecor
 }
 
 async function pictureOf(name: string, file: File): Promise<string> {
-  if (!/^image\/[\w.+-]+$/.test(file.type) || file.size > PICTURE_BYTES) throw invalid(name);
+  const isPicture = /^image\/[\w.+-]+$/.test(file.type) && file.size <= PICTURE_BYTES;
+  if (!isPicture) throw new LocalError(localErrors.fieldInvalid(name));
   return `data:${file.type};base64,${Buffer.from(await file.arrayBuffer()).toString("base64")}`;
-}
-
-function invalid(name: string): LocalError {
-  return new LocalError(localErrors.fieldInvalid(name));
-}
-
-function orderOf(values: JsonRecord): VideoOrder {
-  const model = text(values, "model");
-  if (model === "") throw new LocalError(localErrors.fieldMissing("model"));
-  const prompt = text(values, "prompt");
-  if (prompt === "") throw new LocalError(localErrors.promptMissing());
-  if (prompt.length > MOST_PROMPT) throw new LocalError(localErrors.promptTooLong(MOST_PROMPT));
-  if (!isOne(values["n"])) throw invalid("n");
-  const { size, sizeText, resolution } = sizeOf(values);
-  return {
-    model,
-    prompt,
-    seconds: secondsOf(values),
-    size,
-    sizeText,
-    resolution,
-    image: imageOf(values),
-    hints: hintsOf(values["metadata"]),
-  };
-}
-
-/** One request is one video. */
-function isOne(value: unknown): boolean {
-  return value === undefined || value === null || value === 1 || value === "1";
-}
-
-function text(values: JsonRecord, name: string): string {
-  const value = values[name] ?? "";
-  if (typeof value !== "string") throw invalid(name);
-  return value;
-}
-
-/** `seconds`, or as other gateways call it `duration`. */
-function secondsOf(values: JsonRecord): number | undefined {
-  const named = ["seconds", "duration"].filter((name) => (values[name] ?? "") !== "");
-  const read = named.map((name) => {
-    const value = values[name];
-    const seconds = typeof value === "string" && WHOLE.test(value) ? Number(value) : value;
-    const isGood = typeof seconds === "number" && Number.isInteger(seconds) && seconds >= 1;
-    if (!isGood || seconds > MOST_VIDEO_SECONDS) throw invalid(name);
-    return seconds;
-  });
-  if (new Set(read).size > 1) throw invalid("duration");
-  return read[0];
-}
-
-/** `size`, which may be a resolution, and `resolution`. */
-function sizeOf(values: JsonRecord): Pick<VideoOrder, "size" | "sizeText" | "resolution"> {
-  const sizeText = text(values, "size");
-  const size = videoSize(sizeText);
-  const named = sizeText === "" ? "" : (size?.resolution ?? videoResolution(sizeText));
-  if (named === undefined) throw invalid("size");
-  const wished = text(values, "resolution");
-  const resolution = wished === "" ? "" : videoResolution(wished);
-  if (resolution === undefined || (named !== "" && resolution !== "" && named !== resolution))
-    throw invalid("resolution");
-  return { size, sizeText: sizeText || wished, resolution: resolution || named };
-}
-
-/** The first picture, by any of its names. */
-function imageOf(values: JsonRecord): string | undefined {
-  const reference = values["input_reference"] ?? undefined;
-  const images = values["images"] ?? undefined;
-  if (images !== undefined && (!Array.isArray(images) || images.length > 1)) throw invalid("images");
-  const candidates: readonly unknown[] = [
-    asObject(reference)?.["image_url"] ?? reference,
-    values["image"] ?? undefined,
-    Array.isArray(images) ? images[0] : undefined,
-  ].filter((value) => value !== undefined && value !== "");
-  const [image, ...more] = candidates;
-  if (image === undefined) return undefined;
-  const isImage = typeof image === "string" && /^(https?:\/\/|data:image\/[\w.+-]+;base64,)/.test(image);
-  if (!isImage || more.length > 0) throw invalid("input_reference");
-  return image;
-}
-
-/** A field of a vendor may change the price: only those that do not are sent on. */
-function hintsOf(metadata: unknown): JsonRecord {
-  if (metadata === undefined || metadata === null) return {};
-  const hints = asObject(metadata);
-  if (hints === undefined) throw invalid("metadata");
-  for (const [name, value] of Object.entries(hints)) {
-    const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-    if (!VIDEO_HINTS.some((known) => known === name) || !isPlain) throw invalid(`metadata.${name}`);
-  }
-  return hints;
 }

@@ -1,9 +1,11 @@
 // Takes an order for a video: limits, reservation, a row, and then one channel that accepts it. Once something was sent and it is not
 // known what became of it, nothing is sent again (requirements C53); what is set aside is booked when the video is done.
 import { videoPriceName } from "#contract/video.ts";
+import { lacksVideos } from "#server/channels/formats.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import { type Price, ratiosOf } from "#server/money/price.ts";
+import { ratiosOf } from "#server/money/price.ts";
 import type { PriceBook } from "#server/money/price-book.ts";
+import { videoPrice } from "#server/money/video-price.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
@@ -11,7 +13,13 @@ import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall, endAdmission } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
-import { demandOf, eachChannel, type RequestState } from "#server/relay/routing/failover.ts";
+import {
+  callFactsOf,
+  demandOf,
+  eachChannel,
+  type RequestState,
+  trailOf,
+} from "#server/relay/routing/failover.ts";
 import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
@@ -32,7 +40,7 @@ import {
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { callTask } from "#server/upstream/video/call.ts";
 import { videoWires } from "#server/upstream/video/index.ts";
-import type { VideoOrder } from "./request.ts";
+import type { VideoOrder } from "#server/upstream/video/order.ts";
 
 /** How long an upstream may take for a video. */
 const TASK_SEC = 3_600;
@@ -67,21 +75,24 @@ async function submitIn(
   const { ctx, bill } = services;
   const { model } = order;
   state.caller = caller;
+  state.limitHead?.forget();
   if (caller.limits.length > 0) {
     const { address } = state;
     const call = { caller, model, input: 0, cap: undefined, output: 0, address };
     state.admission = await countCall(services, state, call);
   }
   const found = await findCandidates(ctx, caller, { model });
-  const candidates = found.filter(({ provider }) => provider.video !== undefined);
+  const candidates = found.filter((channel) => lacksVideos(channel) === undefined);
   if (candidates.length === 0) throw new LocalError(localErrors.noChannel(caller.group, model));
-  const priced = candidates.filter((channel) => factsFor(services, channel, { caller, order }) !== undefined);
-  const offers = priced.map((channel) => factsFor(services, channel, { caller, order }) as TaskFacts); // just looked at
+  const prices = bill.prices();
+  const priced = candidates.filter((channel) => factsFor(channel, { caller, order, prices }) !== undefined);
+  const offers = priced.map((channel) => factsFor(channel, { caller, order, prices }) as TaskFacts); // just looked at
   if (offers.length === 0) throw new LocalError(localErrors.priceMissing(priceNameOf(order)));
   // The dearest of them: whichever accepts it, enough is set aside.
   const amount = held(
     bill,
     offers.map(taskEstimate).reduce((most, one) => (one > most ? one : most)),
+    caller,
   );
   const cap = costCapOf(caller, model, ctx.clock.seconds());
   if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
@@ -96,7 +107,7 @@ async function submitIn(
   try {
     const refusal = await reserveTask(services, state, { caller, model, amount });
     if (refusal !== undefined) throw new LocalError(refusal);
-    return await callChannels(services, state, { ...asked, candidates: priced, row });
+    return await callChannels(services, state, { ...asked, candidates: priced, prices, row });
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
@@ -109,13 +120,12 @@ function priceNameOf({ model, resolution }: VideoOrder): string {
 
 /** What is remembered of an order for this channel; undefined = it has no price there. What unknown models cost is no price of a video. */
 function factsFor(
-  { bill }: Services,
   { provider, mapping }: LiveChannel,
-  { caller, order }: Pick<Asked, "caller" | "order">,
+  { caller, order, prices }: Pick<Ready, "caller" | "order" | "prices">,
 ): TaskFacts | undefined {
   const { model, resolution, seconds, sizeText } = order;
   const upstreamModel = mapping.get(model) ?? model;
-  const price = videoPrice(bill.prices(), { model, upstreamModel, resolution, group: caller.group });
+  const price = videoPrice(prices, { model, upstreamModel, resolution, group: caller.group });
   if (price === undefined || provider.video === undefined) return undefined;
   const { unit, usualSeconds } = videoWires[provider.video];
   return {
@@ -124,33 +134,18 @@ function factsFor(
     resolution,
     unit,
     ratios: ratiosOf(price),
+    priceVersion: price.version,
     upstreamModel,
     group: caller.group,
     isGroupNamed: caller.isGroupNamed,
   };
 }
 
-/** Of the model at this resolution, else of the model. */
-function videoPrice(
-  prices: PriceBook,
-  names: {
-    readonly model: string;
-    readonly upstreamModel: string;
-    readonly resolution: string;
-    readonly group: string;
-  },
-): Price | undefined {
-  const { model, upstreamModel, resolution, group } = names;
-  const at = (name: string) => videoPriceName(name, resolution);
-  const special = resolution === "" ? undefined : prices.show(at(model), at(upstreamModel), group);
-  if (special !== undefined && special.isFallback !== true) return special;
-  const price = prices.show(model, upstreamModel, group);
-  return price?.isFallback === true ? undefined : price;
-}
-
 interface Ready extends Asked {
   readonly mayMoveOn: boolean;
   readonly candidates: readonly LiveChannel[];
+  /** Those it was reserved by, whatever is published while a channel is looked for. */
+  readonly prices: PriceBook;
   readonly row: TaskRow;
 }
 
@@ -169,6 +164,7 @@ async function callChannels(services: Services, state: RequestState, ready: Read
   const change = {
     upstream_sealed: ctx.secrets.seal(accepted.upstreamId, TASK_SEAL),
     state: "queued",
+    trail: trailOf(state),
     next_at: Math.ceil(now + pollDelay(0)),
     deadline_at: now + TASK_SEC,
   } as const;
@@ -186,13 +182,14 @@ interface Accepted {
 /** Submits to one channel. The row names it before anything is sent. */
 async function submitTo(
   services: Services,
-  { trace }: RequestState,
+  state: RequestState,
   channel: LiveChannel,
-  { caller, order, row }: Ready,
+  { caller, order, prices, row }: Ready,
 ): Promise<Accepted | RelayFault> {
   const { ctx, upstream } = services;
+  const { trace } = state;
   const { provider, id: channel_id, keyId: key_id } = channel;
-  const facts = factsFor(services, channel, { caller, order });
+  const facts = factsFor(channel, { caller, order, prices });
   if (facts === undefined || provider.video === undefined)
     return { ...localErrors.priceMissing(priceNameOf(order)), retry: true };
   const wire = videoWires[provider.video];
@@ -203,7 +200,15 @@ async function submitTo(
   await changeOpenTask(ctx.db, row.id, change);
   // From here on until the answer is understood, it may be there.
   trace.isSent = true;
-  const answer = await callTask(upstream, channel, request);
+  const answer = await callTask(upstream, channel, request, {
+    reach: "request",
+    endpoint: "videos",
+    model: facts.upstreamModel,
+    originModel: order.model,
+    isStream: false,
+    seed: state.requestId,
+    facts: callFactsOf(services, state, caller, undefined),
+  });
   if (answer.kind === "failed") {
     trace.isSent = answer.isUnsure;
     return answer.isUnsure ? { ...answer.fault, retry: false } : answer.fault;

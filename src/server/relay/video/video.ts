@@ -5,8 +5,9 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import { listAnswer, listAsked } from "#server/relay/http/list-page.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
-import { addressOf, offersOf, type VideoRoute } from "#server/relay/http/routes.ts";
+import type { VideoRoute } from "#server/relay/http/routes.ts";
 import { type Submission, type SubmissionCall, submission } from "#server/relay/submission.ts";
+import { knownCaller } from "#server/relay/tell-limits.ts";
 import { findTaskOf, hasEnded, hideTask, listTasksOf, type TaskRow } from "#server/store/tasks.ts";
 import { cancelTask } from "#server/tasks/cancel.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
@@ -26,18 +27,13 @@ export async function answerVideo(call: Call): Promise<void> {
   if (route.verb === "submit")
     return submission(call, { name: "videos", endpoint: "images" }, (...begun) => submit(call, ...begun));
   try {
-    const caller = await callerOf(call);
+    // A caller who has used up his key may still fetch what he paid for.
+    const caller = await knownCaller(call);
     if (route.verb === "list") response.sendJson(200, await list(call, caller));
     else await answerOne(call, await ownTask(call, caller, route.id));
   } catch (error) {
     response.sendFault(faultOf(error));
   }
-}
-
-/** A caller who has used up his key may still fetch what he paid for. */
-function callerOf({ services, req, asked }: Call): Promise<Caller> {
-  const address = addressOf(req, services.ctx.config.trustedProxies);
-  return services.authenticator.identify(offersOf(req, asked.key), address);
 }
 
 /** Throws: LocalError 404, alike for what is another's and for what never was. */
@@ -64,10 +60,11 @@ async function answerOne(call: Call, row: TaskRow): Promise<void> {
   }
 }
 
-/** Throws: LocalError 409 where it has ended, or its upstream goes on with it. */
+/** Throws: LocalError 409 where it has ended, or its upstream goes on with it; the fault where that was not reached. */
 async function cancelled(call: Call, row: TaskRow): Promise<JsonRecord> {
   const { ctx } = call.services;
-  if (hasEnded(row) || !(await cancelTask(ctx, row))) throw new LocalError(localErrors.taskNotCancellable());
+  const outcome = !hasEnded(row) && (await cancelTask(ctx, row));
+  if (outcome !== true) throw new LocalError(outcome || localErrors.taskNotCancellable());
   const after = await findTaskOf(ctx.db, { userId: row.user_id, payerId: row.payer_id }, row.task_id);
   return videoObject(after ?? row);
 }

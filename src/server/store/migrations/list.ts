@@ -50,6 +50,21 @@ import { commissionDebt } from "./0067-commission-debt.ts";
 import { paymentDays } from "./0070-payment-days.ts";
 import { orderLists } from "./0071-order-lists.ts";
 import { logMembers } from "./0072-log-members.ts";
+import { keyTimes } from "./0074-key-times.ts";
+import { keyBalances } from "./0075-key-balances.ts";
+import { taskTrails } from "./0076-task-trails.ts";
+import { logPriceVersions } from "./0077-log-price-versions.ts";
+import { orderSorts } from "./0078-order-sorts.ts";
+import { teamAudit } from "./0079-team-audit.ts";
+import { priceDrafts } from "./0080-price-drafts.ts";
+import { givenQuotas } from "./0081-given-quota.ts";
+import { listSources } from "./0082-list-sources.ts";
+import { commissionBounds } from "./0083-commission-bounds.ts";
+import { netMargins } from "./0084-net-margins.ts";
+import { tokenKinds } from "./0085-token-kinds.ts";
+import { logTokens } from "./0087-log-tokens.ts";
+import { statementNames } from "./0088-statement-names.ts";
+import { refusedNotices } from "./0089-refused-notices.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -104,4 +119,20 @@ export const MIGRATIONS: readonly Migration[] = [
   paymentDays,
   orderLists,
   logMembers,
+  keyTimes,
+  keyBalances,
+  taskTrails,
+  logPriceVersions,
+  teamAudit,
+  priceDrafts,
+  commissionBounds,
+  netMargins,
+  tokenKinds,
+  // Numbered before these, and made after them.
+  givenQuotas,
+  listSources,
+  logTokens,
+  orderSorts,
+  statementNames,
+  refusedNotices,
 ];

@@ -33,5 +33,7 @@ async function settlePart(
   const { usage, content: explained } = explainPart(sum, priceOf(stored));
   const content = isGroupNamed ? `${explained}（分组 ${group}）` : explained;
   const charge = BigInt(sum.charge);
-  await settleTask(tools, row, { requestId, model, charge, usage, content, isEstimated: sum.untold > 0 });
+  const isEstimated = sum.untold > 0;
+  const priceVersion = stored.version;
+  await settleTask(tools, row, { requestId, model, charge, usage, content, isEstimated, priceVersion });
 }

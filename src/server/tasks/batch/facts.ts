@@ -25,6 +25,8 @@ export type LineFacts = readonly [id: string, input: number, output: number];
 
 interface StoredPrice {
   readonly ratios: PriceRatios;
+  /** Of the price tables; absent = an older program noted none. */
+  readonly version?: number | undefined;
   readonly tiers: readonly { readonly above: number; readonly ratios: PriceRatios }[];
 }
 
@@ -67,7 +69,7 @@ export function storedPrice(price: Price, ratio: number): StoredPrice {
     above,
     ratios: { ...ratiosOf(tier), batchRatio },
   }));
-  return { ratios: { ...ratiosOf(price), batchRatio }, tiers };
+  return { ratios: { ...ratiosOf(price), batchRatio }, version: price.version, tiers };
 }
 
 export function priceOf({ ratios, tiers }: StoredPrice): Price {

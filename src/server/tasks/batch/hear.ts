@@ -4,10 +4,10 @@ import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { randomHex } from "#server/secrets.ts";
 import { decidePart, insertFile, listCountedParts } from "#server/store/batch-files.ts";
 import { changeOpenTask, type TaskRow } from "#server/store/tasks.ts";
-import { callToolsOf, TASK_SEAL, type TaskTools } from "#server/tasks/channel.ts";
+import { aboutTask, callToolsOf, TASK_SEAL, type TaskTools } from "#server/tasks/channel.ts";
 import type { TaskEnd } from "#server/tasks/end.ts";
 import { batchRequest, batchTail, type HeardBatch, heardBatch } from "#server/upstream/batch/wire.ts";
-import { callTask } from "#server/upstream/video/call.ts";
+import { callTask, type TaskAnswer } from "#server/upstream/video/call.ts";
 import { type BatchFacts, batchFactsOf } from "./facts.ts";
 import { type BatchSum, sumResults } from "./results.ts";
 
@@ -26,22 +26,22 @@ export type BatchWord =
 export async function askBatch(tools: TaskTools, row: TaskRow, channel: LiveChannel): Promise<BatchWord> {
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const request = batchRequest(channel, "GET", batchTail(id));
-  const answer = await callTask(callToolsOf(tools), channel, request);
+  const answer = await callTask(callToolsOf(tools), channel, request, aboutTask(tools, channel, row));
   if (answer.kind === "failed") return { kind: answer.fault.upstreamStatus === 404 ? "missing" : "open" };
   return hearBatch(tools, row, channel, heardBatch(answer.body));
 }
 
-/** Asks the upstream to cancel it. Returns whether it does; lines that were answered by then are paid. */
-export async function cancelBatch(tools: TaskTools, row: TaskRow, channel: LiveChannel): Promise<boolean> {
+/** Asks the upstream to cancel it, and notes that it does; lines that were answered by then are paid. */
+export async function cancelBatch(tools: TaskTools, row: TaskRow, channel: LiveChannel): Promise<TaskAnswer> {
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const request = batchRequest(channel, "POST", `${batchTail(id)}/cancel`, {});
-  const answer = await callTask(callToolsOf(tools), channel, request);
-  if (answer.kind === "failed") return false;
+  const answer = await callTask(callToolsOf(tools), channel, request, aboutTask(tools, channel, row));
+  if (answer.kind === "failed") return answer;
   const heard = heardBatch(answer.body);
   const facts = factsWith(batchFactsOf(row), { ...heard, status: heard.status || "cancelling" });
   const message = "已请求取消，已完成的行照常收费";
   await changeOpenTask(tools.db, row.id, { facts: JSON.stringify(facts), message });
-  return true;
+  return answer;
 }
 
 function factsWith(facts: BatchFacts, { status, counts, times }: HeardBatch): BatchFacts {
@@ -85,7 +85,8 @@ async function end(tools: TaskTools, ended: Ended): Promise<BatchWord> {
   }
   const parts = hasFiles ? await listCountedParts(db, row.id, facts.file) : [];
   const callTools = { ...callToolsOf(tools), secrets };
-  const sum = await sumResults({ tools: callTools, channel, facts, parts }, heard);
+  const about = aboutTask(tools, channel, row);
+  const sum = await sumResults({ tools: callTools, channel, about, facts, parts }, heard);
   const isShort = sum.kind === "sum" && sum.answered < told && mayBeLate;
   if (sum.kind === "fault" || isShort) {
     // It is looked at again, until its deadline.
@@ -100,7 +101,8 @@ async function end(tools: TaskTools, ended: Ended): Promise<BatchWord> {
 
 function unpaidEnd({ status, code, message }: HeardBatch): TaskEnd {
   const state = status === "cancelled" ? "cancelled" : "failed";
-  return { state, code: code || status, message: message || MESSAGES[status] || "" };
+  const isTheirs = code + message === "" ? undefined : true;
+  return { state, code: code || status, message: message || MESSAGES[status] || "", isTheirs };
 }
 
 /** Nothing of these was answered. */
@@ -163,6 +165,7 @@ async function decide(
         created_at: now,
         expires_at: now + FILE_SEC,
         deleted_at: 0,
+        trail: "",
       });
     }
     return true;

@@ -6,6 +6,7 @@ import type { CountedPart } from "#server/store/batch-files.ts";
 import { LineSplitter } from "#server/upstream/batch/line-splitter.ts";
 import { BrokenFile, openFile } from "#server/upstream/batch/transfer.ts";
 import { batchRequest, fileTail, type HeardBatch, heardLine } from "#server/upstream/batch/wire.ts";
+import type { About } from "#server/upstream/call/outgoing.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TaskCallTools } from "#server/upstream/video/call.ts";
 import { type BatchFacts, type LineFacts, linesOf, PartCounter, type PartSum, priceOf } from "./facts.ts";
@@ -39,6 +40,7 @@ interface Known {
 interface Job {
   readonly tools: TaskCallTools & { readonly secrets: Pick<Secrets, "hash"> };
   readonly channel: LiveChannel;
+  readonly about: About;
   readonly facts: BatchFacts;
   readonly parts: readonly CountedPart[];
 }
@@ -72,12 +74,13 @@ export async function sumResults(
 
 /** Returns how many bytes it had. What was heard of a line is taken out of `lines`: it counts once. */
 async function readFile(
-  { tools, channel }: Job,
+  { tools, channel, about }: Job,
   id: string,
   lines: Map<string, Known>,
   counts: { answered: number; failed: number },
 ): Promise<number | RelayFault> {
-  const file = await openFile(tools, channel, batchRequest(channel, "GET", `${fileTail(id)}/content`).path);
+  const { path } = batchRequest(channel, "GET", `${fileTail(id)}/content`);
+  const file = await openFile(tools, channel, path, about);
   if (file.kind === "fault") return file;
   const splitter = new LineSplitter(MOST_LINE);
   let size = 0;

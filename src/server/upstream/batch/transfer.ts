@@ -2,20 +2,15 @@
 import { Readable } from "node:stream";
 import type { BodyWriter, Flow, ReplyHeaders } from "#server/egress/send.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
-import {
-  networkFault,
-  type RelayFault,
-  statusFault,
-  unreadableFault,
-} from "#server/upstream/errors/fault.ts";
+import { type About, answerFault, outgoing } from "#server/upstream/call/outgoing.ts";
+import { networkFault, type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
 import { asObject } from "#server/upstream/json/values.ts";
-import { type TaskAnswer, type TaskCallTools, taskCredential, taskUrl } from "#server/upstream/video/call.ts";
+import { type TaskAnswer, type TaskCallTools, taskDraft } from "#server/upstream/video/call.ts";
 
 /** Until the head of an answer, and between two pieces. Unit: ms. */
 const WAIT_MS = 120_000;
 /** Of an answer that is no file. */
 const MOST_ANSWER = 256 * 1024;
-const NO_BODY = new Uint8Array();
 
 /** The body of an answer that broke off. */
 export class BrokenFile extends Error {
@@ -38,6 +33,7 @@ export interface OpenFile {
 interface Call {
   readonly method: "GET" | "POST";
   readonly path: string;
+  readonly about: About;
   readonly contentType?: string;
   readonly writes?: (writer: BodyWriter) => void;
 }
@@ -47,12 +43,13 @@ export async function openFile(
   tools: TaskCallTools,
   target: UpstreamTarget,
   path: string,
+  about: About,
 ): Promise<OpenFile | RelayFault> {
-  const begun = await begin(tools, target, { method: "GET", path });
+  const begun = await begin(tools, target, { method: "GET", path, about });
   if ("kind" in begun) return begun;
   const { status, headers, bytes } = await begun.head;
   if (status >= 200 && status < 300) return { kind: "open", headers, bytes };
-  return faultOf(status, bytes, begun.secrets);
+  return faultOf(begun, status, bytes);
 }
 
 /** A file that is being sent. */
@@ -66,27 +63,37 @@ export interface Upload {
   readonly answer: Promise<TaskAnswer>;
 }
 
-/** Begins to send a file. */
+/** Begins to send a file, when its connection stands: without one nothing of it is read, and another channel can have it. */
 export async function startUpload(
   tools: TaskCallTools,
   target: UpstreamTarget,
-  { path, contentType }: { readonly path: string; readonly contentType: string },
+  { path, contentType, about }: Pick<Call, "path" | "about"> & { readonly contentType: string },
 ): Promise<Upload | RelayFault> {
   const opened = Promise.withResolvers<BodyWriter>();
   const over = Promise.withResolvers<false>();
-  const begun = await begin(tools, target, { method: "POST", path, contentType, writes: opened.resolve });
+  const begun = await begin(tools, target, {
+    method: "POST",
+    path,
+    contentType,
+    about,
+    writes: opened.resolve,
+  });
   if ("kind" in begun) return begun;
   const answer = answerOf(begun).finally(() => over.resolve(false));
+  const writer = await Promise.race([opened.promise, over.promise]);
+  if (writer === false) {
+    const early = await answer;
+    return early.kind === "failed" ? early.fault : unreadableFault("an answer before the file", 200);
+  }
   return {
     answer,
     async write(piece) {
-      const writer = await Promise.race([opened.promise, over.promise]);
-      if (writer === false) return false;
+      if (begun.isOver()) return false;
       if (writer.write(piece)) return !begun.isOver();
       const drained = new Promise<true>((resolve) => writer.onDrain(() => resolve(true)));
       return Promise.race([drained, over.promise]);
     },
-    end: () => void opened.promise.then((writer) => writer.end()),
+    end: () => writer.end(),
     abort: () => begun.flow.abort(),
   };
 }
@@ -97,8 +104,7 @@ async function answerOf(begun: Begun): Promise<TaskAnswer> {
     const body = await wholeOf(bytes);
     const object = asObject(body);
     if (status >= 200 && status < 300 && object !== undefined) return { kind: "answer", body: object };
-    const fault =
-      status >= 400 ? statusOf(status, body, begun.secrets) : unreadableFault("no JSON object", status);
+    const fault = status >= 400 ? statusOf(begun, status, body) : unreadableFault("no JSON object", status);
     return { kind: "failed", fault, isUnsure: status >= 500 || status < 400 };
   } catch (error) {
     if (error instanceof BrokenFile)
@@ -109,6 +115,7 @@ async function answerOf(begun: Begun): Promise<TaskAnswer> {
 
 interface Begun {
   readonly flow: Flow;
+  readonly target: UpstreamTarget;
   readonly secrets: readonly string[];
   /** Throws: BrokenFile. */
   readonly head: Promise<{
@@ -122,11 +129,14 @@ interface Begun {
 async function begin(
   tools: TaskCallTools,
   target: UpstreamTarget,
-  { method, path, contentType, writes }: Call,
+  { method, path, contentType, about, writes }: Call,
 ): Promise<Begun | RelayFault> {
-  const url = new URL(taskUrl(target, path));
-  const signed = await taskCredential(tools, target, { method, url: url.href, body: NO_BODY });
-  if ("kind" in signed) return signed;
+  const typed = contentType === undefined ? [] : ["content-type", contentType];
+  const draft = taskDraft(target, { method, path, headers: typed }, ["accept", "*/*"]);
+  const ready = await outgoing(tools, target, draft, about);
+  if (ready.kind === "fault") return ready;
+  const { headers } = ready;
+  const url = new URL(ready.url);
   const head = Promise.withResolvers<Awaited<Begun["head"]>>();
   let isOver = false;
   const bytes = new Readable({ read: () => flow.resume(), destroy: destroyed });
@@ -139,10 +149,7 @@ async function begin(
       method,
       origin: url.origin,
       path: url.pathname + url.search,
-      headers: [
-        ...["accept", "*/*", "user-agent", "Tollgate", ...signed.headers],
-        ...(contentType === undefined ? [] : ["content-type", contentType]),
-      ],
+      headers,
       body: undefined,
       headersTimeoutMs: WAIT_MS,
       idleTimeoutMs: WAIT_MS,
@@ -168,8 +175,8 @@ async function begin(
     },
   );
   head.promise.catch(() => undefined);
-  const secrets = [...signed.secrets, url.host];
-  return { flow, secrets, head: head.promise, isOver: () => isOver };
+  const secrets = [...ready.secrets, url.host];
+  return { flow, target, secrets, head: head.promise, isOver: () => isOver };
 }
 
 async function wholeOf(bytes: Readable): Promise<unknown> {
@@ -187,17 +194,17 @@ async function wholeOf(bytes: Readable): Promise<unknown> {
   }
 }
 
-async function faultOf(status: number, bytes: Readable, secrets: readonly string[]): Promise<RelayFault> {
+async function faultOf(begun: Begun, status: number, bytes: Readable): Promise<RelayFault> {
   try {
-    return statusOf(status, await wholeOf(bytes), secrets);
+    return statusOf(begun, status, await wholeOf(bytes));
   } catch (error) {
     if (error instanceof BrokenFile) return error.fault;
     throw error;
   }
 }
 
-function statusOf(status: number, body: unknown, secrets: readonly string[]): RelayFault {
+function statusOf({ target, secrets }: Begun, status: number, body: unknown): RelayFault {
   return status < 400
     ? unreadableFault("a redirect", status)
-    : statusFault({ status, body, text: "", retryAfterMs: 0, secrets: [...secrets] });
+    : answerFault(target, { status, body, text: "", retryAfterMs: 0, secrets });
 }

@@ -2,7 +2,7 @@
 // money and no database. It never throws: every failure is a RelayFault.
 import type { EndpointName } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
-import type { EgressRequest } from "#server/egress/send.ts";
+import { type EgressRequest, FaultError } from "#server/egress/send.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import {
   isPathAbsent,
@@ -15,7 +15,17 @@ import { Unmappable } from "#server/upstream/hub/request.ts";
 import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
 import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
 import { priceFields, withoutFields } from "./body.ts";
-import type { Call, CallTimes, Outcome, Plan, Prepared, PrepareTools, Result } from "./call.ts";
+import type {
+  Call,
+  CallTimes,
+  Outcome,
+  Plan,
+  Prepared,
+  PrepareTools,
+  Result,
+  Ruled,
+  Unruled,
+} from "./call.ts";
 import { beyond, forgetAbsence, noteAbsence, type OptionText, planCall, unsupported } from "./plan.ts";
 import { Receiver } from "./receive.ts";
 
@@ -85,7 +95,7 @@ function isAbsence(result: Result): boolean {
 function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {
   // A credential made for this call is added to the secrets, and the response handler holds the same array (requirements R18).
   const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
-  const prepared = prepare(tools, call, plan);
+  const prepared = prepareRuled(tools, call, plan);
   if (prepared instanceof Promise) {
     return unlessEnded(prepared, call).then((late) =>
       late.kind === "fault" ? late : deliver(tools, call, plan, late),
@@ -111,10 +121,7 @@ function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Prom
 
 const UNSIGNED: Signed = { headers: [] };
 
-function deliver(tools: AttemptTools, call: Call, plan: Plan, made: Prepared): Promise<Result> {
-  const { rewrite } = call.target;
-  const prepared = rewrite === undefined ? made : rewrite.apply(call, plan, made);
-  if (prepared.kind === "fault") return Promise.resolve(prepared);
+function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   if (plan.way.mayBeTask === true) return drawAndWait(tools, call, plan, prepared);
   return ask(tools, call, plan, prepared);
 }
@@ -179,7 +186,8 @@ function methodOf({ origin }: Plan): "GET" | "POST" {
   return origin.startsWith("ws") ? "GET" : "POST";
 }
 
-interface Parcel {
+/** A call as it is sent. */
+interface SignedCall {
   readonly plan: Plan;
   readonly prepared: Prepared;
   readonly signed: Signed;
@@ -187,8 +195,8 @@ interface Parcel {
   readonly next?: URL;
 }
 
-function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
-  const { plan, prepared, signed } = parcel;
+function send(tools: AttemptTools, call: Call, signedCall: SignedCall): Promise<Result> {
+  const { plan, prepared, signed } = signedCall;
   const { isStream, cancellation, trace } = call;
   const limits = limitsFor(tools.limits, call.target.times);
   const { firstByteMs, totalMs, streamMs } = limits;
@@ -212,10 +220,9 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
         resolve(result);
       },
     });
-    const flow = tools.egress.send(requestOf(limits, call, parcel), receiver);
+    const flow = tools.egress.send(requestOf(limits, call, signedCall), receiver);
     receiver.attach(flow);
-    if (call.target.times !== undefined)
-      watchTime(receiver, isStream ? limits : { ...limits, firstByteMs: 0 });
+    watchTime(receiver, isStream ? limits : { ...limits, firstByteMs: 0 }, call.target.times);
     cancellation.watch(() => {
       // This call has its result. A client that leaves while the next channel is prepared has no call on the wire (requirements M13).
       if (isOver) return;
@@ -229,13 +236,18 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
 const NO_SECRETS: readonly string[] = [];
 
 /** An upstream's own limits are short, and kept to the moment; those of all are looked at when something comes, or by the connection. */
-function watchTime(receiver: Receiver, { firstByteMs, totalMs, streamMs }: AttemptLimits): void {
+export function watchTime(
+  receiver: Receiver,
+  { firstByteMs, totalMs, streamMs }: AttemptLimits,
+  own: CallTimes | undefined,
+): void {
+  if (own === undefined) return;
   for (const ms of new Set([firstByteMs, totalMs, streamMs]))
     if (ms > 0) setTimeout(() => receiver.checkTime(), ms + 2).unref();
 }
 
-/** The limits of a call: its upstream's own where it has some. */
-function limitsFor(limits: AttemptLimits, times: CallTimes | undefined): AttemptLimits {
+/** The limits of a call: its upstream's own where it has some (requirements C41). */
+export function limitsFor(limits: AttemptLimits, times: CallTimes | undefined): AttemptLimits {
   if (times === undefined) return limits;
   return {
     firstByteMs: times.firstByteMs || limits.firstByteMs,
@@ -248,7 +260,7 @@ function limitsFor(limits: AttemptLimits, times: CallTimes | undefined): Attempt
 function requestOf(
   { firstByteMs, idleMs, totalMs }: AttemptLimits,
   { isStream, seed }: Call,
-  { plan, prepared, signed, next }: Parcel,
+  { plan, prepared, signed, next }: SignedCall,
 ): EgressRequest {
   const url = next ?? (signed.url === undefined ? undefined : new URL(signed.url));
   return {
@@ -280,6 +292,32 @@ function ownHeaders({ headers }: Plan, { headers: own, contentType }: Prepared, 
   return [...shared, ...own, ...signed.headers];
 }
 
+/** Prepares a call as it is sent: with the channel's rules. */
+export function prepareRuled(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
+  const prepared = prepare(tools, call, plan);
+  const { rewrite } = call.target;
+  if (rewrite === undefined) return prepared;
+  const rule = (made: Outcome) =>
+    made.kind === "fault" ? made : withRules(made, rewrite.apply(call, unruled(call, plan, made)));
+  return prepared instanceof Promise ? prepared.then(rule) : rule(prepared);
+}
+
+/** A call as rules get it. */
+export function unruled(call: Call, plan: Plan, { bytes, contentType }: Prepared): Unruled {
+  return {
+    reach: "request",
+    body: contentType === undefined ? bytes : undefined,
+    format: plan.way.name === "native" ? call.endpoint : plan.dialect.native,
+  };
+}
+
+/** A call as rules leave it. */
+export function withRules(prepared: Prepared, ruled: Ruled | RelayFault): Outcome {
+  if (ruled.kind === "fault") return ruled;
+  const { body: bytes = prepared.bytes, rehead } = ruled;
+  return { ...prepared, bytes, ...(rehead !== undefined && { rehead }) };
+}
+
 /** Prepares a call. A promise only where media have to be fetched first. */
 export function prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
   try {
@@ -304,5 +342,6 @@ function faultOf(error: unknown): RelayFault {
   if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
   // Strings in a body may hold JSON too deep to serialize: that is an error of the client's request, not ours (requirements R05).
   if (error instanceof RangeError) return unmappableFault("messages", "内容嵌套过深");
+  if (error instanceof FaultError) return networkFault(error.fault);
   throw error;
 }

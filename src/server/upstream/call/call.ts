@@ -8,6 +8,7 @@ import {
   type Quirks,
   type Wire,
 } from "#contract/provider.ts";
+import type { RewriteFormat } from "#contract/rewrite.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { ReplyHeaders, Route } from "#server/egress/send.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
@@ -32,7 +33,7 @@ export interface UpstreamTarget {
   readonly route?: Route | undefined;
   /** Which of several keys of `base`; 0 or absent = there is one. */
   readonly keyId?: number;
-  /** What it is but for the key: plans are remembered there, however many keys there are. */
+  /** What it is but for the key: plans are remembered there, one for all keys with which the wire is the same. */
   readonly base?: UpstreamTarget;
   /** What is changed in its requests; undefined = nothing. */
   readonly rewrite?: Rewriter | undefined;
@@ -51,12 +52,51 @@ export interface CallTimes {
   readonly totalMs: number;
 }
 
+/**
+ * How far rules reach: into a client's `request` with all they do; into the `opening` of a conversation, which has no body, with headers and
+ * refusals; into a `session`'s settings with what names a place in them; into a `control` call, of the gateway or about work that is under
+ * way, with headers alone: a refusal there would leave that work, and its money, alone.
+ */
+export type Reach = "request" | "opening" | "session" | "control";
+
+/** What rules may ask of a request to a channel, whatever it is for. */
+export interface Subject {
+  readonly target: Pick<UpstreamTarget, "key">;
+  readonly endpoint: EndpointName | RewriteFormat;
+  /** Upstream name, after the model mapping; "" = it is about no model. */
+  readonly model: string;
+  /** The name the client asked for. */
+  readonly originModel: string;
+  readonly isStream: boolean;
+  /** Letters and digits unique to this request. */
+  readonly seed: string;
+  /** undefined = the gateway's own call, or the channel has no rules. */
+  readonly facts?: CallFacts | undefined;
+}
+
+/** What a request would be without rules. */
+export interface Unruled {
+  readonly reach: Reach;
+  /** undefined = it has none, or none that is JSON. */
+  readonly body?: Uint8Array | undefined;
+  /** The format of its body, which has a place for a system prompt. */
+  readonly format?: string | undefined;
+}
+
+/** What rules make of it. */
+export interface Ruled {
+  readonly kind: "ruled";
+  readonly body?: Uint8Array | undefined;
+  /** Of all headers, names and values in turn; undefined = they stay. */
+  readonly rehead?: ((headers: readonly string[]) => string[]) | undefined;
+}
+
 /** A channel's rules (`rewrite.ts`). */
 export interface Rewriter {
   /** The most output that a rule may ask for; 0 = none asks for any (requirements C35). */
   readonly raisesTo: number;
-  /** The request as it is sent, or the refusal of a rule. */
-  apply(call: Call, plan: Plan, prepared: Prepared): Outcome;
+  /** What they make of a request, or the refusal of one of them. */
+  apply(subject: Subject, unruled: Unruled): Ruled | RelayFault;
   /** The status that a client is told of an upstream's error; undefined = as it is (requirements C38). */
   statusFor(status: number): number | undefined;
 }
@@ -74,15 +114,10 @@ export interface CallFacts {
   readonly nowMs: number;
 }
 
-export interface Call {
+export interface Call extends Subject {
   readonly target: UpstreamTarget;
   readonly endpoint: EndpointName;
   readonly body: ClientBody;
-  /** Upstream name, after the model mapping. */
-  readonly model: string;
-  /** The name the client asked for. */
-  readonly originModel: string;
-  readonly isStream: boolean;
   /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
   readonly apiVersion: string;
@@ -92,10 +127,6 @@ export interface Call {
   readonly form?: FormBody | undefined;
   /** Fields the client sent beyond its endpoint's schema, by their names; a wire takes those it knows, the rest is reported as dropped. */
   readonly hints?: JsonRecord | undefined;
-  /** Letters and digits unique to this request. */
-  readonly seed: string;
-  /** undefined = the gateway's own call, or the channel has no rules. */
-  readonly facts?: CallFacts | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Trace;
   /** The upstream may keep the response. */

@@ -1,7 +1,13 @@
 // Inlines media that a request gives by URL, for wires that take inline media only. The URL comes from a caller: it is fetched from
 // public hosts only, without redirects, bounded in number, size, kind and time (requirements S05).
 import type { Egress } from "#server/egress/dispatcher.ts";
-import type { Flow, ReplyHeaders, Route } from "#server/egress/send.ts";
+import {
+  type EgressFault,
+  FaultError,
+  type Flow,
+  type ReplyHeaders,
+  type Route,
+} from "#server/egress/send.ts";
 import { mediaTypeOf } from "#server/upstream/handlers/classify.ts";
 import { type HubPart, type HubRequest, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
 
@@ -25,7 +31,7 @@ interface Budget {
 
 /**
  * The request with its media inlined, except URLs that the upstream opens itself (`opens`). Throws: Unmappable; it names no URL and
- * tells nothing of the response.
+ * tells nothing of the response. FaultError when the channel's proxy failed, which is not the caller's doing (requirements C13).
  */
 export async function inlineMedia(
   egress: Fetcher,
@@ -62,13 +68,14 @@ function fetchMedium(egress: Fetcher, address: string, budget: Budget): Promise<
     let isOver = false;
     // A refused address is reported before there is a call to abort.
     let flow: Flow | undefined;
-    const fail = () => {
+    const fail = (fault?: EgressFault) => {
       isOver = true;
       clearTimeout(timer);
       flow?.abort();
-      reject(new Unmappable(WHAT, "无法读取该地址的图片或文件"));
+      const isProxy = fault?.isProxy === true;
+      reject(isProxy ? new FaultError(fault) : new Unmappable(WHAT, "无法读取该地址的图片或文件"));
     };
-    const timer = setTimeout(fail, TIMEOUT_MS);
+    const timer = setTimeout(() => fail(), TIMEOUT_MS);
     flow = egress.send(
       { ...orderFor(url), route: egress.route },
       {

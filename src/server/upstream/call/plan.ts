@@ -1,11 +1,12 @@
 // Turns a channel, an endpoint and a model into everything that is the same for each of their calls: wire, pass-through or translation,
-// address, headers, edits. Cached per channel object, so that the hot path builds none of it. Decides which requests use another format
-// than the plan begins with.
+// address, headers, edits. What is the same for all keys is remembered for each channel, what is a key's own for each key, both within bounds:
+// a call puts the two together.
 import {
   type EndpointName,
   editsFor,
   modelEdits,
   type Quirks,
+  type SignerName,
   type Wire,
   wireOf,
 } from "#contract/provider.ts";
@@ -15,19 +16,15 @@ import { toolBook } from "#server/upstream/clients/responses-tools.ts";
 import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
-import { canaryOf } from "#server/upstream/errors/mask.ts";
-import { isTask } from "#server/upstream/handlers/media.ts";
 import { type Effort, effortOf, effortWord } from "#server/upstream/hub/request.ts";
 import { readMember } from "#server/upstream/json/object.ts";
-import { keyFault, signerFor } from "#server/upstream/signers/index.ts";
-import { type Signer, secretsOf } from "#server/upstream/signers/signer.ts";
+import { signerFor } from "#server/upstream/signers/index.ts";
+import type { Signer } from "#server/upstream/signers/signer.ts";
 import { valuesOf } from "./body.ts";
-import { type Call, isGeneration, type Plan, type UpstreamTarget, type Way } from "./call.ts";
-import { mediaWay } from "./ways/media.ts";
+import { type Call, isGeneration, NOTHING, type Plan, type UpstreamTarget } from "./call.ts";
+import { KeyPart } from "./credential.ts";
+import { wayFor } from "./ways/choose.ts";
 import { nativeWay } from "./ways/native.ts";
-import { passWay } from "./ways/pass.ts";
-import { translateWay } from "./ways/translate.ts";
-import { embeddingsWay, imagesWay, rerankWay, speechWay } from "./ways/whole.ts";
 
 interface PlanKey {
   readonly endpoint: EndpointName;
@@ -49,9 +46,71 @@ interface PlanKey {
 /** The value of an option that a row's header is filled from. */
 export type OptionText = (name: "ServerAddress" | "SystemName") => string;
 
-const plans = new WeakMap<UpstreamTarget, Map<string, Plan | RelayFault>>();
-/** Model names come from callers and mappings: the plan cache of one channel is bounded. */
-const PLANS_PER_CHANNEL = 1_000;
+/** A plan but for what is a key's own. */
+interface Frame {
+  /** Who makes the credential. */
+  readonly name: SignerName;
+  readonly signer: Signer;
+  readonly made: Draft | RelayFault;
+  /** The last plan that was made of it: a channel with one key makes no other. */
+  last?: { readonly target: UpstreamTarget; readonly part: KeyPart; readonly plan: Plan };
+}
+
+interface Draft {
+  readonly kind: "draft";
+  readonly shared: Omit<Plan, "headers" | "route" | "secrets" | "credentials">;
+  /** Those before the credential's, names and values in turn. */
+  readonly headers: readonly string[];
+  readonly host: string;
+  readonly hostname: string;
+}
+
+/** Remembers a bounded number of things by name: never is all of it dropped at once. With `half` names in the younger half the older one is dropped, so that at most twice as many are kept. What is used moves to the younger. */
+export class Recent<Name, Value extends object> {
+  readonly #half: number;
+  #younger = new Map<Name, Value>();
+  #older = new Map<Name, Value>();
+
+  constructor(half: number) {
+    this.#half = half;
+  }
+
+  get size(): number {
+    return this.#younger.size + this.#older.size;
+  }
+
+  get(name: Name): Value | undefined {
+    const young = this.#younger.get(name);
+    if (young !== undefined) return young;
+    const old = this.#older.get(name);
+    if (old !== undefined) {
+      this.#older.delete(name);
+      this.set(name, old);
+    }
+    return old;
+  }
+
+  /** It is a new name, or one that was used. */
+  set(name: Name, value: Value): void {
+    if (this.#younger.size >= this.#half && !this.#younger.has(name)) {
+      this.#older = this.#younger;
+      this.#younger = new Map();
+    }
+    this.#younger.set(name, value);
+  }
+}
+
+interface ChannelPlans {
+  readonly frames: Recent<string, Frame>;
+  /** By the key's id. */
+  readonly keys: Recent<number, KeyPart>;
+}
+
+const plans = new WeakMap<UpstreamTarget, ChannelPlans>();
+/** Model names come from callers and mappings: twice as many frames are kept of a channel at the most. */
+const FRAMES = 500;
+/** One takes about a kilobyte: twice as many are kept of a channel at the most. */
+const KEYS = 2_500;
 
 /** Additional formats that a channel was found to lack, although its row names a path for them. */
 const absences = new WeakMap<UpstreamTarget, Set<EndpointName>>();
@@ -72,43 +131,86 @@ export function forgetAbsence(target: UpstreamTarget, endpoint: EndpointName): v
 export function planCall(target: UpstreamTarget, key: PlanKey, optionText: OptionText): Plan | RelayFault {
   const owner = target.base ?? target;
   let known = plans.get(owner);
-  if (known === undefined || known.size >= PLANS_PER_CHANNEL) {
-    known = new Map();
+  if (known === undefined) {
+    known = { frames: new Recent(FRAMES), keys: new Recent(KEYS) };
     plans.set(owner, known);
   }
+  const part = partOf(target, known.keys);
   const absent = absences.get(owner);
   const isWithout = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
   const isAbsent = isWithout && key.isPinned !== true && key.isCompact !== true;
   const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
   const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}${key.isCompact === true ? "c" : ""}`;
-  const usual = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
-  const name = target.base === undefined ? usual : `${target.keyId} ${usual}`;
-  let plan = known.get(name);
-  if (plan === undefined) {
-    plan = makePlan(target, { ...key, isAbsent, isBeyondChat }, optionText);
-    // Rows with headers from options follow the options.
-    if (plan.kind === "fault" || plan.quirks?.headers === undefined) known.set(name, plan);
+  const name = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}\n${part.look}`;
+  let frame = known.frames.get(name);
+  if (frame === undefined) {
+    frame = makeFrame(target, { ...key, isAbsent, isBeyondChat });
+    known.frames.set(name, frame);
   }
+  return planWith(frame, target, part, optionText);
+}
+
+function partOf({ provider, key, keyId = 0 }: UpstreamTarget, keys: ChannelPlans["keys"]): KeyPart {
+  const known = keys.get(keyId);
+  if (known?.key === key) return known;
+  const part = new KeyPart(provider, key);
+  keys.set(keyId, part);
+  return part;
+}
+
+/** The plan of calls with a key. */
+function planWith(
+  frame: Frame,
+  target: UpstreamTarget,
+  part: KeyPart,
+  optionText: OptionText,
+): Plan | RelayFault {
+  const { last, made } = frame;
+  // Rows with headers from options follow the options.
+  const options = made.kind === "fault" ? undefined : made.shared.quirks?.headers;
+  const isFixed = options === undefined;
+  if (isFixed && last?.target === target && last.part === part) return last.plan;
+  const { fault, headers: signed, account } = part.credential(frame.name, frame.signer);
+  if (fault !== undefined) return fault;
+  if (made.kind === "fault") return made;
+  const { shared, headers, host, hostname } = made;
+  const plan: Plan = {
+    ...shared,
+    target: account === undefined ? shared.target : { ...shared.target, account },
+    headers: headers.concat(signed, options === undefined ? NOTHING : optionHeaders(options, optionText)),
+    route: target.route,
+    secrets: part.secrets.concat(host, hostname),
+    credentials: part.canaries,
+  };
+  if (isFixed) frame.last = { target, part, plan };
   return plan;
 }
 
-function makePlan(
-  channel: UpstreamTarget,
-  planKey: PlanKey & { readonly isAbsent: boolean },
-  optionText: OptionText,
-): Plan | RelayFault {
-  const { key } = channel;
-  const { endpoint, isStream, isCompact = false } = planKey;
+function makeFrame(channel: UpstreamTarget, planKey: PlanKey & { readonly isAbsent: boolean }): Frame {
+  const { endpoint } = planKey;
   const { wire, beside } = wireFor(channel, planKey);
-  const { model, effort } = splitEffort(wire.quirks, modelOn(wire, planKey.model));
   const dialect = dialects[wire.dialect];
-  const wrongKey = keyFault(wire.signer, key);
-  if (wrongKey !== undefined) return wrongKey;
   const isForeign = isGeneration(endpoint) && endpoint !== dialect.native;
   const way = wayFor(planKey, wire, dialect, isForeign);
-  if (way === undefined) return unsupported();
-  const signer = signerFor(wire.signer, way.asks ?? endpoint);
-  const target = targetOf(channel, planKey, { wire, model, signer });
+  const name = wire.signer;
+  const signer = signerFor(name, way?.asks ?? endpoint);
+  const made =
+    way === undefined
+      ? unsupported()
+      : draftOf(channel, planKey, {
+          ...{ wire, dialect, way, signer },
+          beside: way === nativeWay && isForeign ? endpoint : beside,
+        });
+  return { name, signer, made };
+}
+
+type Chosen = Pick<Plan, "wire" | "dialect" | "way" | "beside"> & { readonly signer: Signer };
+
+function draftOf(channel: UpstreamTarget, planKey: PlanKey, chosen: Chosen): Draft | RelayFault {
+  const { endpoint, isStream, isCompact = false } = planKey;
+  const { wire, dialect, way, beside, signer } = chosen;
+  const { model, effort } = splitEffort(wire.quirks, modelOn(wire, planKey.model));
+  const target = targetOf(channel, planKey, { wire, model });
   const at = { endpoint, wire, dialect, target };
   const address = way.address?.(at) ?? dialect.address(endpoint, wire, target);
   // Unfilled placeholders: the key or `other` does not give region, project or account.
@@ -121,28 +223,27 @@ function makePlan(
   }
   const url = new URL(address);
   url.pathname += isCompact ? "/compact" : "";
-  const signed = signer.kind === "fixed" ? signer.sign(key).headers : [];
   return {
-    kind: "plan",
-    way,
-    beside: way === nativeWay && isForeign ? endpoint : beside,
-    dialect,
-    wire,
-    target,
-    url: url.href,
-    origin: url.origin,
-    path: url.pathname + url.search,
-    headers: ["accept", acceptOf(endpoint, isStream, dialect), ...headersOf(signed, wire.quirks, optionText)],
-    signer: signer.kind === "call" ? signer : undefined,
-    quirks: wire.quirks,
-    edits: editsFor(wire.quirks, model),
-    effort,
-    takesStreamOptions: dialect.takesStreamOptions?.(wire, target) ?? false,
-    route: channel.route,
-    secrets: [...secretsOf(key), url.host, url.hostname],
-    credentials: secretsOf(key)
-      .filter((secret) => secret.length >= 8)
-      .map(canaryOf),
+    kind: "draft",
+    shared: {
+      kind: "plan",
+      way,
+      beside,
+      dialect,
+      wire,
+      target,
+      url: url.href,
+      origin: url.origin,
+      path: url.pathname + url.search,
+      signer: signer.kind === "call" ? signer : undefined,
+      quirks: wire.quirks,
+      edits: editsFor(wire.quirks, model),
+      effort,
+      takesStreamOptions: dialect.takesStreamOptions?.(wire, target) ?? false,
+    },
+    headers: ["accept", acceptOf(endpoint, isStream, dialect), ...OUR_HEADERS],
+    host: url.host,
+    hostname: url.hostname,
   };
 }
 
@@ -161,18 +262,16 @@ function wireFor(
 }
 
 function targetOf(
-  { provider, baseUrl, other, key }: UpstreamTarget,
+  { provider, baseUrl, other }: UpstreamTarget,
   { isStream, apiVersion }: PlanKey,
-  { wire, model, signer }: { wire: Wire; model: string; signer: Signer },
+  { wire, model }: { wire: Wire; model: string },
 ): Target {
-  const account = signer.kind === "call" ? signer.account?.(key) : undefined;
   return {
     baseUrl: withoutEndSlashes(baseUrl || wire.baseUrl),
     other: other || (provider.other?.fallback ?? ""),
     model,
     apiVersion,
     isStream,
-    ...(account !== undefined && { account }),
   };
 }
 
@@ -188,60 +287,44 @@ function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect
   return frames === "aws" ? "application/vnd.amazon.eventstream" : "text/event-stream";
 }
 
-/** undefined = this upstream cannot serve such calls. */
-function wayFor(
-  { endpoint, isCompact, isAbsent }: PlanKey & { readonly isAbsent: boolean },
-  wire: Wire,
-  dialect: Dialect,
-  isForeign: boolean,
-): Way | undefined {
-  const usual = wayOf(endpoint, wire, dialect);
-  if (isCompact === true) return usual === nativeWay ? usual : undefined;
-  return usual === nativeWay && isForeign && isAbsent ? translateWay : usual;
-}
+/** With the credential's the header allow-list (requirements T1.3, R16): these, and no header of the client. */
+const OUR_HEADERS = ["content-type", "application/json", "user-agent", "Tollgate"];
 
-/** undefined = this upstream cannot serve the endpoint. */
-function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
-  const isOpenAi = dialect.native === "chat";
-  if (!isGeneration(endpoint)) return taskWay(endpoint, wire, dialect);
-  if (wire.paths.chat === undefined) return undefined;
-  if (endpoint === dialect.native) return isOpenAi ? passWay : nativeWay;
-  const hasOwnPath = endpoint !== "chat" && wire.paths[endpoint] !== undefined;
-  if (!hasOwnPath) return translateWay;
-  if (endpoint !== "completions") return nativeWay;
-  return isOpenAi ? passWay : translateWay;
-}
-
-/** The way of an endpoint that generates no text: bodies are OpenAI's, except token counts, which belong to their format. */
-function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
-  if (wire.paths[endpoint] === undefined) return undefined;
-  // A list of models passes unchanged on every wire.
-  if (endpoint === "models") return passWay;
-  if (endpoint === "count-tokens") return nativeWay;
-  const own = OWN_WAYS[endpoint];
-  if (own !== undefined && dialect[own.name] !== undefined) return own.way;
-  if (dialect.native !== "chat") return undefined;
-  return isTask(endpoint) ? mediaWay : passWay;
-}
-
-type OwnWire = "embeddings" | "images" | "rerank" | "speech";
-
-/** Endpoints for which a dialect may have an encoding of its own. */
-const OWN_WAYS: Readonly<Partial<Record<EndpointName, { readonly name: OwnWire; readonly way: Way }>>> = {
-  embeddings: { name: "embeddings", way: embeddingsWay },
-  images: { name: "images", way: imagesWay },
-  rerank: { name: "rerank", way: rerankWay },
-  speech: { name: "speech", way: speechWay },
-};
-
-/** The header allow-list (requirements T1.3, R16): these, and no header of the client. */
-function headersOf(signed: readonly string[], quirks: Quirks | undefined, optionText: OptionText): string[] {
-  const headers = ["content-type", "application/json", "user-agent", "Tollgate", ...signed];
-  for (const [name, option] of Object.entries(quirks?.headers ?? {})) {
+/** A row's headers that are filled from options, in ASCII. */
+function optionHeaders(headers: NonNullable<Quirks["headers"]>, optionText: OptionText): string[] {
+  return Object.entries(headers).flatMap(([name, option]) => {
     const value = optionText(option).replace(/[^\x20-\x7e]/g, "");
-    if (value !== "") headers.push(name, value);
-  }
-  return headers;
+    return value === "" ? [] : [name, value];
+  });
+}
+
+/** The Responses path as a wire of its own; undefined = there is none. */
+function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefined {
+  if (paths.responses === undefined) return undefined;
+  const { effortInName } = quirks ?? {};
+  return {
+    ...wire,
+    dialect: "responses",
+    paths: { chat: paths.responses },
+    quirks: {
+      dropFields: ["temperature", "top_p"],
+      ...(effortInName !== undefined && { effortInName }),
+    },
+  };
+}
+
+/** `gpt-5.1-codex-max` is a name of its own. */
+const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh|(?<!-codex-)max)$/;
+
+/** Takes the effort off a model's name (`gpt-5-high`) where a row says that names may have one. Source: vendors/openai-reasoning. */
+export function splitEffort(
+  quirks: Quirks | undefined,
+  model: string,
+): { readonly model: string; readonly effort: Effort | undefined } {
+  if (quirks?.effortInName?.some((prefix) => model.startsWith(prefix)) !== true)
+    return { model, effort: undefined };
+  const effort = effortOf(EFFORT_IN_NAME.exec(model)?.[1]);
+  return effort === undefined ? { model, effort } : { model: model.slice(0, -effort.length - 1), effort };
 }
 
 interface Wish {
@@ -303,33 +386,4 @@ function wishOf({ endpoint, body, model, isStream }: Asked): Wish | undefined {
     // A request that cannot be parsed is refused when it is encoded.
     return undefined;
   }
-}
-
-/** The Responses path as a wire of its own; undefined = there is none. */
-function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefined {
-  if (paths.responses === undefined) return undefined;
-  const { effortInName } = quirks ?? {};
-  return {
-    ...wire,
-    dialect: "responses",
-    paths: { chat: paths.responses },
-    quirks: {
-      dropFields: ["temperature", "top_p"],
-      ...(effortInName !== undefined && { effortInName }),
-    },
-  };
-}
-
-/** `gpt-5.1-codex-max` is a name of its own. */
-const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh|(?<!-codex-)max)$/;
-
-/** Takes the effort off a model's name (`gpt-5-high`) where a row says that names may have one. Source: vendors/openai-reasoning. */
-function splitEffort(
-  quirks: Quirks | undefined,
-  model: string,
-): { readonly model: string; readonly effort: Effort | undefined } {
-  if (quirks?.effortInName?.some((prefix) => model.startsWith(prefix)) !== true)
-    return { model, effort: undefined };
-  const effort = effortOf(EFFORT_IN_NAME.exec(model)?.[1]);
-  return effort === undefined ? { model, effort } : { model: model.slice(0, -effort.length - 1), effort };
 }

@@ -2,13 +2,16 @@
 
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { secretsOf } from "#server/upstream/signers/signer.ts";
-import { headersOf, prepare } from "./attempt.ts";
-import type { Call, Plan, Prepared, PrepareTools, UpstreamTarget } from "./call.ts";
+import { headersOf, prepare, unruled, withRules } from "./attempt.ts";
+import type { Call, Plan, Prepared, PrepareTools, Reach, UpstreamTarget } from "./call.ts";
+import { type About, type Draft, ruledDraft, unruledDraft } from "./outgoing.ts";
 import { beyond, type OptionText, planCall } from "./plan.ts";
 import type { CompiledRules } from "./rewrite.ts";
 
 export interface Preview {
   readonly kind: "preview";
+  readonly reach: Exclude<Reach, "session">;
+  readonly method: "GET" | "POST";
   readonly url: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
@@ -30,26 +33,55 @@ const SHORTEST_SECRET = 4;
 export async function previewCall(
   tools: PrepareTools & { readonly optionText: OptionText },
   asked: Call & { readonly target: UpstreamTarget },
-  rules: CompiledRules | undefined,
+  rules: CompiledRules,
 ): Promise<Preview | RelayFault> {
   const plan = planCall(asked.target, { ...asked, ...beyond(asked) }, tools.optionText);
   if (plan.kind === "fault") return plan;
   const call = { ...asked, model: plan.target.model };
   const prepared = await prepare(tools, call, plan);
   if (prepared.kind === "fault") return prepared;
-  const { outcome, fired } = rules?.run(call, plan, prepared) ?? { outcome: prepared, fired: [] };
+  const { outcome: ruled, fired } = rules.run(call, unruled(call, plan, prepared));
+  const outcome = withRules(prepared, ruled);
   const isRefused = outcome.kind === "fault";
   const sent = isRefused ? prepared : outcome;
   const mask = maskOf(asked.target.key);
   return {
     kind: "preview",
+    reach: "request",
+    method: "POST",
     url: mask(plan.url),
     headers: shownHeaders(plan, sent).map(mask),
     before: mask(textOf(prepared)),
     after: isRefused ? "" : mask(textOf(outcome)),
     fired,
-    refused: isRefused ? outcome : undefined,
+    refused: isRefused ? maskedFault(outcome, mask) : undefined,
     isSignedLate: plan.signer !== undefined,
+  };
+}
+
+/** Makes the request of a draft. */
+export function previewDraft(
+  target: UpstreamTarget,
+  draft: Draft,
+  about: About,
+  rules: CompiledRules,
+): Preview {
+  const { outcome, fired } = rules.run({ ...about, target }, unruledDraft(draft, about));
+  const isRefused = outcome.kind === "fault";
+  const { url, headers, body } = ruledDraft(draft, isRefused ? undefined : outcome);
+  const mask = maskOf(target.key);
+  const shown = (bytes: Uint8Array | undefined) => mask(Buffer.from(bytes ?? []).toString());
+  return {
+    kind: "preview",
+    reach: about.reach,
+    method: draft.method === "POST" ? "POST" : "GET",
+    url: mask(url),
+    headers: headers([]).map(mask),
+    before: shown(draft.body),
+    after: isRefused ? "" : shown(body),
+    fired,
+    refused: isRefused ? maskedFault(outcome, mask) : undefined,
+    isSignedLate: draft.signer !== undefined,
   };
 }
 
@@ -61,7 +93,15 @@ function textOf({ bytes, contentType }: Prepared): string {
   return contentType === undefined ? Buffer.from(bytes).toString() : "";
 }
 
-function maskOf(key: string): (text: string) => string {
+type Mask = (text: string) => string;
+
+/** The refusal of a rule without the key. */
+export function maskedFault(fault: RelayFault, mask: Mask): RelayFault {
+  return { ...fault, publicMessage: mask(fault.publicMessage), detail: mask(fault.detail) };
+}
+
+/** Takes a key and its parts out of what is shown. */
+export function maskOf(key: string): Mask {
   const secrets = secretsOf(key)
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .toSorted((one, other) => other.length - one.length);

@@ -22,11 +22,13 @@ export interface Place {
 
 export class Body {
   readonly #bytes: Buffer;
+  readonly #object: JsonObject;
   #entries: Entry[];
   #isChanged = false;
 
   private constructor(bytes: Buffer, object: JsonObject) {
     this.#bytes = bytes;
+    this.#object = object;
     this.#entries = object.members.map(({ name, keyStart, valueStart, valueEnd }) => ({
       name,
       span: [keyStart, valueStart, valueEnd],
@@ -43,6 +45,11 @@ export class Body {
     return object === undefined ? undefined : new Body(buffer, object);
   }
 
+  /** The body as it came. */
+  get first(): Body {
+    return new Body(this.#bytes, this.#object);
+  }
+
   /** The value at a pointer without `*`; undefined = there is none. */
   read(segments: readonly string[]): unknown {
     const [top = "", ...rest] = segments;
@@ -52,6 +59,11 @@ export class Body {
       value = inside(value, name);
     }
     return value;
+  }
+
+  /** Of the members of the top. */
+  names(): readonly string[] {
+    return this.#entries.map(({ name }) => name);
   }
 
   get(name: string): unknown {
@@ -162,6 +174,12 @@ function writePlace({ container, name }: Place, value: unknown): void {
 export function setPlace(body: Body, place: Place, value: unknown): void {
   writePlace(place, value);
   if (place.container !== body) body.touch(place.top);
+}
+
+/** Puts a value back where it stood; where that is there no more, with the `whole` member of the top. */
+export function putBack(body: Body, segments: readonly string[], value: unknown, whole: unknown): void {
+  for (const place of body.places(segments, true)) setPlace(body, place, value);
+  if (JSON.stringify(body.read(segments)) !== JSON.stringify(value)) body.put(segments[0] ?? "", whole);
 }
 
 /** Takes places out, those behind first, so that the indexes of the others stay. */

@@ -1,26 +1,18 @@
 // A channel's own system prompt in the place that the upstream's format has for it. Pure.
 import { asList, asObject, asText } from "#server/upstream/json/values.ts";
-import type { Call, Plan } from "./call.ts";
 import type { Body } from "./rewrite-body.ts";
 
 interface Where {
-  /** `before` = it is put in front of one that is there; otherwise that one stays alone. */
-  readonly action: { readonly before?: boolean | undefined };
-  readonly plan: Plan;
-  readonly call: Call;
+  /** Of the body that goes out. */
+  readonly format: string | undefined;
+  /** It is put in front of one that is there; otherwise that one stays alone. */
+  readonly isBefore: boolean;
 }
 
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 
-/** The format of the body that goes out. */
-function formatOf({ plan, call }: Where): string | undefined {
-  return plan.way.name === "native" ? call.endpoint : plan.dialect.native;
-}
-
 /** Adds the prompt; formats without a place for one stay as they are. */
-export function addSystem(body: Body, text: string, where: Where): void {
-  const format = formatOf(where);
-  const isBefore = where.action.before === true;
+export function addSystem(body: Body, text: string, { format, isBefore }: Where): void {
   if (format === "responses") addText(body, "instructions", text, isBefore);
   else if (format === "messages") addBlocks(body, text, isBefore);
   else if (format === "generate") addParts(body, text, isBefore);

@@ -1,40 +1,17 @@
-// The rules of channels: what may be written, and what they make of bodies and headers (requirements C33, C34, C36). A preview is what is sent:
-// the relay's test beside proves that.
+// The rules of channels: what they make of bodies and headers (requirements C34, C36). A preview is what is sent: the relay's test proves that.
 import { describe, expect, it } from "vitest";
-import { providers } from "#contract/providers.ts";
-import { Rewrite, RewriteRule, rulesIn } from "#contract/rewrite.ts";
-import { Cancellation } from "#server/upstream/cancellation.ts";
-import { wholeObject } from "#server/upstream/json/object.ts";
-import type { Call, Plan } from "./call.ts";
-import { planCall } from "./plan.ts";
+import { Rewrite, rulesIn } from "#contract/rewrite.ts";
+import type { Reach, Subject } from "./call.ts";
 import { CompiledRules } from "./rewrite.ts";
 
-const [provider] = providers.filter(({ slug }) => slug === "openai");
-if (provider === undefined) throw new Error("no such row");
-const target = { provider, key: "sk-canary-key-0123456789", baseUrl: "https://up.example", other: "" };
-const plan = planCall(
-  target,
-  { endpoint: "chat", model: "gpt-4o", isStream: false, apiVersion: "" },
-  () => "",
-) as Plan; // of a row that is there
-
-function callOf(text: string, facts: Partial<Call["facts"]> = {}, more: Partial<Call> = {}): Call {
-  const bytes = Buffer.from(text);
-  const object = wholeObject(bytes);
-  if (object === undefined) throw new Error("no object");
+function subjectWith(facts: Partial<Subject["facts"]> = {}): Subject {
   return {
-    target,
+    target: { key: "sk-canary-key-0123456789" },
     endpoint: "chat",
-    body: { bytes, object, model: "gpt-4o" },
     model: "gpt-4o",
     originModel: "smart",
     isStream: false,
-    isArray: false,
-    apiVersion: "",
-    passHeaders: [],
     seed: "req-1",
-    cancellation: new Cancellation(),
-    trace: { firstByteMs: 0, isSent: false },
     facts: {
       header: (name) => ({ "x-team": "red", "user-agent": "cli/1" })[name],
       attempt: 1,
@@ -43,7 +20,6 @@ function callOf(text: string, facts: Partial<Call["facts"]> = {}, more: Partial<
       nowMs: 1_800_000_000_000,
       ...facts,
     },
-    ...more,
   };
 }
 
@@ -60,31 +36,29 @@ function compiled(rules: Rules): CompiledRules {
   });
 }
 
-/** What a body becomes; a refusal is its code. */
-function made(rules: Rules, text: string, call = callOf(text)): string {
-  const prepared = {
-    kind: "prepared",
-    bytes: Buffer.from(text),
-    headers: [],
-    dropped: [],
-    handler: undefined,
-  };
-  // The handler is not asked for.
-  const { outcome } = compiled(rules).run(call, plan, prepared as never);
-  return outcome.kind === "fault"
-    ? `${outcome.status} ${outcome.code}`
-    : Buffer.from(outcome.bytes).toString();
+/** A rule as it may have been saved before more was refused. */
+function stored(rule: Rules[number]): CompiledRules {
+  const config = JSON.stringify({ rewrite: { v: 1, rules: [{ id: "r", ...rule }] } });
+  const found = rulesIn(config, { isStored: true });
+  if ("refusal" in found) throw new Error(found.refusal);
+  const hash = (text: string) => text;
+  return new CompiledRules({ channelId: 3, rewrite: found.rewrite, statusMap: undefined, hash });
 }
 
-function headersMade(rules: Rules, headers: readonly string[], call = callOf("{}")): readonly string[] {
-  const prepared = {
-    kind: "prepared",
-    bytes: Buffer.from("{}"),
-    headers: [],
-    dropped: [],
-    handler: undefined,
-  };
-  const { outcome } = compiled(rules).run(call, plan, prepared as never);
+/** What a body becomes; a refusal is its code. */
+function made(rules: Rules, text: string, subject = subjectWith(), reach: Reach = "request"): string {
+  const outcome = compiled(rules).apply(subject, { reach, body: Buffer.from(text), format: "chat" });
+  return textOf(outcome);
+}
+
+function textOf(outcome: ReturnType<CompiledRules["apply"]>): string {
+  return outcome.kind === "fault"
+    ? `${outcome.status} ${outcome.code}`
+    : Buffer.from(outcome.body ?? []).toString();
+}
+
+function headersMade(rules: Rules, headers: readonly string[], reach: Reach = "request"): readonly string[] {
+  const outcome = compiled(rules).apply(subjectWith(), { reach, format: "chat" });
   return outcome.kind === "fault" ? [] : (outcome.rehead?.(headers) ?? headers);
 }
 
@@ -177,9 +151,8 @@ describe("actions on the body", () => {
     const twice = [{ do: [list, { op: "append", path: "/l", value: 2 }] }];
     const rules = compiled(twice);
     for (let call = 0; call < 2; call += 1) {
-      const prepared = { kind: "prepared", bytes: Buffer.from("{}"), headers: [], dropped: [] };
-      const { outcome } = rules.run(callOf("{}"), plan, prepared as never);
-      expect(outcome.kind === "prepared" && Buffer.from(outcome.bytes).toString()).toBe('{"l":[1,2]}');
+      const unruled = { reach: "request", body: Buffer.from("{}") } as const;
+      expect(textOf(rules.apply(subjectWith(), unruled))).toBe('{"l":[1,2]}');
     }
   });
 
@@ -187,7 +160,7 @@ describe("actions on the body", () => {
     const raise = [{ do: [{ op: "set", path: "/max_tokens", value: 4_000 }] }];
     expect(compiled(raise).raisesTo).toBe(4_000);
     const text = '{"max_tokens":5}';
-    expect(made(raise, text, callOf(text, { maxTokens: 1_000 }))).toBe('{"max_tokens":1000}');
+    expect(made(raise, text, subjectWith({ maxTokens: 1_000 }))).toBe('{"max_tokens":1000}');
     expect(made(raise, text)).toBe('{"max_tokens":4000}');
   });
 });
@@ -217,6 +190,88 @@ describe("conditions", () => {
   ])("%j: %s", (when, applies) => {
     const fired = made([{ when, do: [{ op: "set", path: "/fired", value: true }] }], TEXT);
     expect(fired.includes("fired")).toBe(applies);
+  });
+});
+
+it("a stored condition on a header that a client authenticates itself with never applies, whatever its pattern (requirements C36)", () => {
+  const when = (name: string) => [{ header: { [name]: "*" } }, { any: [{ header: { [name]: "sk-*" } }] }];
+  const names = ["authorization", "X-Api-Key", "Sec-WebSocket-Protocol", "cookie", "x-team"];
+  const subject = subjectWith({ header: () => "sk-canary" });
+  const applied = names.filter((name) =>
+    when(name).some((one) => {
+      const rules = stored({ when: one, do: [{ op: "setHeader", name: "x-a", value: "1" }] });
+      return rules.run(subject, { reach: "request" }).fired.length > 0;
+    }),
+  );
+  expect(applied).toEqual(["x-team"]);
+});
+
+describe("many rules on a large body", () => {
+  it("change what they name, and leave every other byte (requirements C34)", () => {
+    const message = JSON.stringify({ role: "user", content: "x".repeat(5_000) });
+    const messages = `[${Array.from({ length: 210 }, () => message).join(", ")}]`;
+    const text = `{"model":"m", "temperature":1.0,"messages": ${messages}}`;
+    expect(text.length).toBeGreaterThan(2 ** 20);
+    const rules = Array.from({ length: 50 }, (_, index) => ({
+      when: { models: ["gpt-*"], has: ["/temperature"] },
+      do: [{ op: "set", path: `/x${index}/y`, value: index }],
+    }));
+    const added = rules.map((_, index) => `"x${index}":{"y":${index}}`).join(",");
+    expect(made(rules, text) === `{"model":"m","temperature":1.0,"messages": ${messages},${added}}`).toBe(
+      true,
+    );
+  });
+});
+
+describe("how far rules reach", () => {
+  const all = [
+    {
+      when: { lacks: ["/user"] },
+      do: [
+        { op: "set", path: "/user", value: "u" },
+        { op: "setHeader", name: "x-lacks", value: "1" },
+        { op: "refuse", status: 403, code: "no_user", message: "no" },
+      ],
+    },
+    {
+      do: [
+        { op: "setHeader", name: "x-team", value: "{{header:x-team}}" },
+        { op: "set", path: "/session/instructions", value: "be brief" },
+        { op: "set", path: "/temperature", value: 0 },
+      ],
+    },
+  ];
+  const settings = '{"type":"session.update","session":{"voice":"alloy"}}';
+
+  it("into requests with all they do", () => {
+    expect(made(all, "{}")).toBe("403 no_user");
+    expect(made(all, '{"user":"u"}')).toBe(
+      '{"user":"u","session":{"instructions":"be brief"},"temperature":0}',
+    );
+  });
+
+  it("into calls of control and openings with headers, whatever is asked of a body that is not there", () => {
+    for (const reach of ["control", "opening"] as const) {
+      expect(headersMade(all, [], reach)).toEqual(["x-team", "red"]);
+      expect(made(all, '{"input_file_id":"f"}', subjectWith(), reach)).toBe(
+        reach === "control" ? '{"input_file_id":"f"}' : "403 no_user",
+      );
+    }
+    const refusing = [{ do: [{ op: "refuse", status: 422, code: "no_voice", message: "no" }] }];
+    expect(made(refusing, "{}", subjectWith(), "opening")).toBe("422 no_voice");
+    expect(made(refusing, "{}", subjectWith(), "control")).toBe("{}");
+  });
+
+  it("into the settings of a session with what names a place there", () => {
+    expect(made(all, settings, subjectWith(), "session")).toBe(
+      '{"type":"session.update","session":{"voice":"alloy","instructions":"be brief"}}',
+    );
+    const refuse = { op: "refuse", status: 403, code: "no_voice", message: "no" };
+    const asked = [{ when: { equals: { "/session/voice": "alloy" } }, do: [refuse] }];
+    expect(made(asked, settings, subjectWith(), "session")).toBe("403 no_voice");
+    expect(made([{ do: [refuse] }], settings, subjectWith(), "session")).toBe(settings);
+    const carried = [{ do: [{ op: "rename", path: "/session/voice", to: "/voice" }] }];
+    expect(made(carried, settings, subjectWith(), "session")).toBe(settings);
   });
 });
 
@@ -251,109 +306,32 @@ describe("headers and templates", () => {
     );
     const hashes = made([{ do: [{ op: "set", path: "/user", value: "{{user_hash}}{{key_hash}}" }] }], "{}");
     expect(hashes).not.toContain("canary");
-    const prompt = [{ do: [{ op: "system", text: "say {{name}}" }] }];
-    expect(made(prompt, '{"messages":[]}')).toContain("say {{name}}");
-  });
-});
-
-describe("what may not be written (requirements C33, C34, C36)", () => {
-  it.each<[unknown]>([
-    ...[
-      "model",
-      "Model",
-      "MODEL",
-      "\u017ftream",
-      "\uff4dodel",
-      "stream",
-      "Stream_Options",
-      "n",
-      "best_of",
-      "store",
-      "background",
-      "previous_response_id",
-    ].map((name) => [{ op: "set", path: `/${name}`, value: 1 }] as [unknown]),
-    ...[
-      "service_tier",
-      "serviceTier",
-      "speed",
-      "size",
-      "quality",
-      "seconds",
-      "tools",
-      "web_search_options",
-      "generationConfig/candidateCount",
-      "parameters/n",
-      "__proto__",
-      "a/constructor",
-    ].map((name) => [{ op: "default", path: `/${name}`, value: 1 }] as [unknown]),
-    [{ op: "set", path: "/generationConfig", value: { candidate_count: 8 } }],
-    [{ op: "append", path: "/a", value: [{ b: { stream: true } }] }],
-    [{ op: "set", path: "", value: {} }],
-    [{ op: "set", path: "a", value: 1 }],
-    [{ op: "set", path: "/a~2", value: 1 }],
-    [{ op: "set", path: "/*", value: 1 }],
-    [{ op: "set", path: "/1/2/3/4/5/6/7/8/9", value: 1 }],
-    [{ op: "remove", path: "/model" }],
-    [{ op: "remove", path: "/max_tokens" }],
-    [{ op: "rename", path: "/x", to: "/model" }],
-    [{ op: "rename", path: "/model", to: "/x" }],
-    [{ op: "rename", path: "/max_tokens", to: "/x" }],
-    [{ op: "rename", path: "/x", to: "/max_tokens" }],
-    [{ op: "copy", path: "/x", to: "/max_tokens" }],
-    [{ op: "set", path: "/user", value: "{{key}}" }],
-    [{ op: "set", path: "/user", value: "{{header:authorization}}" }],
-    [{ op: "set", path: "/user", value: "{{header:X-Api-Key}}" }],
-    [{ op: "set", path: "/user", value: "{{secret}}" }],
-    ...[
-      "Host",
-      "content-length",
-      "Transfer-Encoding",
-      "proxy-authorization",
-      "cookie",
-      "sec-websocket-key",
-      "expect",
-      "a b",
-      "x\ny",
-      "",
-    ].map((name) => [{ op: "setHeader", name, value: "1" }] as [unknown]),
-    [{ op: "setHeader", name: "x-a", value: "1\r\nx-b: 2" }],
-    [{ op: "setHeader", name: "x-a", value: "中" }],
-    [{ op: "setHeader", name: "Authorization", value: "Bearer other" }],
-    [{ op: "removeHeader", name: "X-Api-Key" }],
-    [{ op: "passHeader", name: "Authorization" }],
-    [{ op: "passHeader", name: "X-Forwarded-For" }],
-    [{ op: "refuse", status: 200, code: "ok", message: "x" }],
-    [{ op: "unknown" }],
-  ])("%j", (action) => {
-    expect(RewriteRule.safeParse({ id: "r", do: [action] }).success).toBe(false);
-    // As it stands in a config, also with escapes.
-    const escaped = JSON.stringify({ rewrite: { v: 1, rules: [{ id: "r", do: [action] }] } }).replace(
-      '"model"',
-      '"\\u006dodel"',
-    );
-    expect(rulesIn(escaped)).toHaveProperty("refusal");
+    const prompt = [{ do: [{ op: "system", text: "{{model}} says {{raw:model}} and {{raw:key}}" }] }];
+    expect(made(prompt, '{"messages":[]}')).toContain("smart says {{model}} and {{key}}");
   });
 
-  it("more rules, bytes, values or depth than there is room for", () => {
-    const rule = (index: number, value: unknown = 1) => ({
-      id: `r${index}`,
-      do: [{ op: "set", path: "/a", value }],
-    });
-    const isGood = (rules: readonly unknown[]) => Rewrite.safeParse({ v: 1, rules }).success;
-    expect(isGood(Array.from({ length: 50 }, (_, index) => rule(index)))).toBe(true);
-    expect(isGood(Array.from({ length: 51 }, (_, index) => rule(index)))).toBe(false);
-    expect(isGood([rule(1), rule(1)])).toBe(false);
-    expect(isGood([rule(1, "x".repeat(17 * 1_024))])).toBe(false);
-    expect(
-      isGood([
-        rule(
-          1,
-          Array.from({ length: 201 }, () => 1),
-        ),
-      ]),
-    ).toBe(false);
-    const deep = (depth: number): unknown => (depth === 0 ? 1 : { a: deep(depth - 1) });
-    expect([isGood([rule(1, deep(8))]), isGood([rule(1, deep(9))])]).toEqual([true, false]);
-    expect(isGood([rule(1, JSON.parse('{"__proto__":{"x":1}}'))])).toBe(false);
+  it("of stored rules tell neither the key nor what opens something, wherever they stand (requirements C36)", () => {
+    const canary = "a canary of the client";
+    const templates =
+      "{{key}} {{header:Authorization}} {{header:sec-websocket-protocol}} {{header:proxy-authorization}} {{header:cookie}} {{name}}";
+    const subject = subjectWith({ header: () => canary });
+    const told = (action: unknown) => {
+      const body = Buffer.from('{"messages":[]}');
+      const outcome = stored({ do: [action] }).apply(subject, { reach: "request", body, format: "chat" });
+      if (outcome.kind === "fault") return `${outcome.publicMessage} ${outcome.detail}`;
+      return `${outcome.body} ${outcome.rehead?.([])}`;
+    };
+    for (const action of [
+      { op: "system", text: templates },
+      { op: "refuse", status: 400, code: "no", message: templates },
+      { op: "set", path: "/user", value: [{ of: templates }] },
+      { op: "append", path: "/user", value: templates },
+    ]) {
+      expect(told(action)).toContain("{{key}}     {{name}}");
+      expect(told(action)).not.toMatch(/canary/);
+    }
+    const header = told({ op: "setHeader", name: "x-a", value: templates });
+    expect(header).toContain("sk-canary-key-0123456789     {{name}}");
+    expect(header).not.toContain(canary);
   });
 });

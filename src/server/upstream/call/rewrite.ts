@@ -1,18 +1,14 @@
-// What a channel's rules make of a request before it is signed and sent (requirements C32, C33, C35, C36). Compiled once; loaded only where a
-// channel has rules. The same code makes the preview. Pure.
-import {
-  isLength,
-  type Rewrite,
-  type RewriteAction,
-  type RewriteWhen,
-  type StatusMap,
-  segmentsOf,
-  type TEXT_EDITS,
-} from "#contract/rewrite.ts";
-import { localFault } from "#server/upstream/errors/fault.ts";
-import type { Call, Outcome, Plan, Prepared, Rewriter } from "./call.ts";
+// What a channel's rules make of a request before it is signed and sent (requirements C32, C33, C35, C36). Compiled once, for each reach of
+// rules; loaded only where a channel has rules. The same code makes the preview. Pure.
+import type { Rewrite, RewriteAction, RewriteWhen, StatusMap, TEXT_EDITS } from "#contract/rewrite.ts";
+import { isLength, mayAsk, segmentsOf } from "#contract/rewrite-law.ts";
+import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Reach, Rewriter, Ruled, Subject, Unruled } from "./call.ts";
 import { Body, readPlace, removePlaces, setPlace } from "./rewrite-body.ts";
+import { keepLimits, type Move, mayMoveLimits, memberWithin, raisedBy, within } from "./rewrite-lengths.ts";
+import { reaches } from "./rewrite-reach.ts";
 import { addSystem } from "./rewrite-system.ts";
+import { type Fillers, fillersOf } from "./rewrite-templates.ts";
 
 export interface RewriterParts {
   readonly channelId: number;
@@ -22,19 +18,22 @@ export interface RewriterParts {
   readonly hash: (text: string) => string;
 }
 
-/** What a rule sees of a call. */
-interface Scene {
-  readonly call: Call;
-  readonly plan: Plan;
-  /** undefined = the body is no JSON object. */
+/** What a rule sees of a request. */
+interface Scene extends Fillers {
+  readonly subject: Subject;
+  readonly format: string | undefined;
+  /** undefined = there is none, or it is no JSON object. */
   readonly body: Body | undefined;
-  readonly fill: (text: string) => string;
+  /** The most output that rules may ask for: what was set aside, or all that they ask for. */
+  readonly most: number;
+  /** What rules have carried so far. */
+  readonly moves: Move[];
 }
 
 type HeaderEdit = (headers: string[]) => string[];
 type Test = (scene: Scene) => boolean;
-/** A text ends the call: the code of a refusal is in the outcome. */
-type Act = (scene: Scene, edits: HeaderEdit[]) => Outcome | undefined;
+/** A fault ends the request. */
+type Act = (scene: Scene, edits: HeaderEdit[]) => RelayFault | undefined;
 
 interface Rule {
   readonly id: string;
@@ -43,27 +42,31 @@ interface Rule {
 }
 
 export interface Rewritten {
-  readonly outcome: Outcome;
+  readonly outcome: Ruled | RelayFault;
   /** The rules that applied, in their order. */
   readonly fired: readonly string[];
 }
 
 export class CompiledRules implements Rewriter {
   readonly raisesTo: number;
-  readonly #rules: readonly Rule[];
+  readonly #mayMoveLimits: boolean;
+  readonly #rules: Readonly<Record<Reach, readonly Rule[]>>;
   readonly #statuses: ReadonlyMap<number, number>;
   readonly #parts: RewriterParts;
 
   constructor(parts: RewriterParts) {
     const { rewrite, statusMap = {} } = parts;
+    const rules = rewrite?.rules ?? [];
     this.#parts = parts;
-    this.#rules = (rewrite?.rules ?? []).map((rule) => ({
-      id: rule.id,
-      applies: testOf(rule.when),
-      acts: rule.do.map(actOf),
-    }));
-    const raised = (rewrite?.rules ?? []).flatMap((rule) => rule.do.map(raisedBy));
-    this.raisesTo = Math.max(0, ...raised);
+    this.#rules = {
+      request: compiled(rules, "request"),
+      opening: compiled(rules, "opening"),
+      session: compiled(rules, "session"),
+      control: compiled(rules, "control"),
+    };
+    const actions = rules.flatMap((rule) => rule.do);
+    this.raisesTo = Math.max(0, ...actions.map(raisedBy));
+    this.#mayMoveLimits = actions.some(mayMoveLimits);
     this.#statuses = new Map(Object.entries(statusMap).map(([from, to]) => [Number(from), to]));
   }
 
@@ -71,16 +74,20 @@ export class CompiledRules implements Rewriter {
     return this.#statuses.get(status);
   }
 
-  apply(call: Call, plan: Plan, prepared: Prepared): Outcome {
-    return this.run(call, plan, prepared).outcome;
+  apply(subject: Subject, unruled: Unruled): Ruled | RelayFault {
+    return this.run(subject, unruled).outcome;
   }
 
-  run(call: Call, plan: Plan, prepared: Prepared): Rewritten {
-    const body = prepared.contentType === undefined ? Body.of(prepared.bytes) : undefined;
-    const scene = { call, plan, body, fill: this.#filler(call) };
+  run(subject: Subject, { reach, body: bytes, format }: Unruled): Rewritten {
+    const rules = this.#rules[reach];
+    // A channel may have a table of statuses alone.
+    if (rules.length === 0) return { outcome: { kind: "ruled", body: bytes }, fired: [] };
+    const body = bytes && Body.of(bytes);
+    const most = subject.facts?.maxTokens || this.raisesTo;
+    const scene: Scene = { subject, format, body, most, moves: [], ...fillersOf(this.#parts, subject) };
     const edits: HeaderEdit[] = [];
     const fired: string[] = [];
-    for (const rule of this.#rules) {
+    for (const rule of rules) {
       if (!rule.applies(scene)) continue;
       fired.push(rule.id);
       for (const act of rule.acts) {
@@ -88,44 +95,24 @@ export class CompiledRules implements Rewriter {
         if (refused !== undefined) return { outcome: refused, fired };
       }
     }
+    if (body !== undefined && this.#mayMoveLimits) keepLimits(body, scene.moves, most);
+    const rehead = (headers: readonly string[]) => edits.reduce((list, edit) => edit(list), [...headers]);
     const outcome = {
-      ...prepared,
-      bytes: body?.bytes() ?? prepared.bytes,
-      ...(edits.length > 0 && {
-        rehead: (headers: readonly string[]) => edits.reduce((list, edit) => edit(list), [...headers]),
-      }),
-    };
+      kind: "ruled",
+      body: body?.bytes() ?? bytes,
+      rehead: edits.length > 0 ? rehead : undefined,
+    } as const;
     return { outcome, fired };
-  }
-
-  #filler({ seed, facts, originModel, model, target }: Call): (text: string) => string {
-    const { channelId, hash } = this.#parts;
-    const short = (text: string) => Buffer.from(hash(text), "base64url").toString("hex").slice(0, 16);
-    const values = new Map<string, () => string>(
-      Object.entries({
-        request_id: () => seed,
-        model: () => originModel,
-        upstream_model: () => model,
-        channel_id: () => String(channelId),
-        key_hash: () => short(target.key),
-        user_hash: () => (facts === undefined ? "" : short(`user ${facts.userId}`)),
-        date: () => new Date(facts?.nowMs ?? 0).toISOString().slice(0, 10),
-        key: () => target.key,
-      }),
-    );
-    return (text) =>
-      text.replace(/\{\{([^{}]*)\}\}/g, (whole: string, name: string) => {
-        if (name.startsWith("header:")) return facts?.header(name.slice(7).toLowerCase()) ?? "";
-        return values.get(name)?.() ?? whole;
-      });
   }
 }
 
-/** The length of output that an action may ask for; 0 = it raises none. */
-function raisedBy(action: RewriteAction): number {
-  if (action.op !== "set" && action.op !== "default" && action.op !== "floor") return 0;
-  const isRaise = isLength(segmentsOf(action.path) ?? []) && typeof action.value === "number";
-  return isRaise ? Number(action.value) : 0;
+/** The rules as far as they reach. */
+function compiled(rules: Rewrite["rules"], reach: Reach): readonly Rule[] {
+  return rules.flatMap((rule) => {
+    const actions = rule.do.filter((action) => reaches(rule, action, reach));
+    if (actions.length === 0) return [];
+    return [{ id: rule.id, applies: testOf(rule.when), acts: actions.map(actOf) }];
+  });
 }
 
 /** `*` stands for anything, the rest for itself. */
@@ -162,15 +149,15 @@ function testsOf(when: Omit<RewriteWhen, "any">): Test[] {
   } = when;
   if (models !== undefined) {
     const globs = models.map(globOf);
-    tests.push(({ call }) => globs.some((isLike) => isLike(call.originModel) || isLike(call.model)));
+    tests.push(({ subject }) => globs.some((isLike) => isLike(subject.originModel) || isLike(subject.model)));
   }
   if (formats !== undefined) {
     const names: ReadonlySet<string> = new Set(formats);
-    tests.push(({ call }) => names.has(call.endpoint));
+    tests.push(({ subject }) => names.has(subject.endpoint));
   }
-  if (stream !== undefined) tests.push(({ call }) => call.isStream === stream);
+  if (stream !== undefined) tests.push(({ subject }) => subject.isStream === stream);
   if (attempt !== undefined)
-    tests.push(({ call }) => (attempt === "first") === (call.facts?.attempt ?? 1) <= 1);
+    tests.push(({ subject }) => (attempt === "first") === (subject.facts?.attempt ?? 1) <= 1);
   for (const path of has) tests.push(valueTest(path, (value) => value !== undefined));
   for (const path of lacks) tests.push(valueTest(path, (value) => value === undefined));
   for (const [path, wanted] of Object.entries(equals))
@@ -181,17 +168,20 @@ function testsOf(when: Omit<RewriteWhen, "any">): Test[] {
   }
   for (const [name, pattern] of Object.entries(header)) {
     const isLike = globOf(pattern);
-    tests.push(({ call }) => {
-      const value = call.facts?.header(name.toLowerCase());
+    // Stored rules may ask about others: those that were saved before it was refused.
+    const isAsked = mayAsk(name);
+    tests.push(({ subject }) => {
+      const value = isAsked ? subject.facts?.header(name.toLowerCase()) : undefined;
       return value !== undefined && isLike(value);
     });
   }
   return tests;
 }
 
+/** Of what has no JSON body nothing can be said, not even that it lacks a field. */
 function valueTest(path: string, test: (value: unknown) => boolean): Test {
   const segments = segmentsOf(path) ?? [];
-  return ({ body }) => test(body?.read(segments));
+  return ({ body }) => body !== undefined && test(body.read(segments));
 }
 
 /** What an action on the body does; nothing where the body is no JSON. */
@@ -207,8 +197,11 @@ type BodyAction = Extract<RewriteAction, { readonly path: string }>;
 function actOf(action: RewriteAction): Act {
   switch (action.op) {
     case "setHeader":
-      return ({ fill }, edits) => {
-        const value = fill(action.value).replace(/[^\t\x20-\x7e]/g, "");
+      return ({ fillHeader }, edits) => {
+        // No server sees the blanks around a value.
+        const value = fillHeader(action.value)
+          .replace(/[^\t\x20-\x7e]/g, "")
+          .trim();
         edits.push((headers) => [...without(headers, action.name), action.name, value]);
         return undefined;
       };
@@ -218,8 +211,8 @@ function actOf(action: RewriteAction): Act {
         return undefined;
       };
     case "passHeader":
-      return ({ call }, edits) => {
-        const value = call.facts?.header(action.name.toLowerCase())?.replace(/[^\t\x20-\x7e]/g, "");
+      return ({ subject }, edits) => {
+        const value = subject.facts?.header(action.name.toLowerCase())?.replace(/[^\t\x20-\x7e]/g, "");
         if (value !== undefined)
           edits.push((headers) => [...without(headers, action.name), action.name, value]);
         return undefined;
@@ -228,8 +221,8 @@ function actOf(action: RewriteAction): Act {
       return ({ fill }) =>
         localFault(action.status, action.code, fill(action.message), { type: "invalid_request_error" });
     case "system":
-      return onBody((body, { plan, call, fill }) =>
-        addSystem(body, fill(action.text), { action, plan, call }),
+      return onBody((body, { format, fill }) =>
+        addSystem(body, fill(action.text), { format, isBefore: action.before === true }),
       );
     default:
       return bodyAct(action);
@@ -246,23 +239,22 @@ function bodyAct(action: BodyAction): Act {
   if (action.op === "remove") return onBody((body) => removePlaces(body, body.places(segments, false)));
   if (action.op === "rename" || action.op === "copy") {
     const to = segmentsOf(action.to) ?? [];
-    return onBody((body) => carry(body, segments, { to, isCopy: action.op === "copy" }));
+    return onBody((body, { moves }) => {
+      if (action.op === "rename") moves.push({ from: segments, to });
+      carry(body, segments, { to, isCopy: action.op === "copy" });
+    });
   }
-  const bounded = isLength(segments) ? boundedBy : (value: unknown) => value;
+  const isBounded = isLength(segments);
   const make = makerOf(action);
   const creates = action.op !== "cap" && action.op !== "floor" && action.op !== "text";
   return onBody((body, scene) => {
     for (const place of body.places(segments, creates)) {
-      const value = bounded(make(readPlace(place), scene), scene);
+      const before = readPlace(place);
+      const made = make(before, scene);
+      const value = isBounded ? within(made, before, scene.most) : made;
       if (value !== undefined) setPlace(body, place, value);
     }
   });
-}
-
-/** No rule asks for more output than was set aside (requirements C35). */
-function boundedBy(value: unknown, { call }: Scene): unknown {
-  const most = call.facts?.maxTokens;
-  return typeof value === "number" && most !== undefined && most > 0 ? Math.min(value, most) : value;
 }
 
 type Make = (before: unknown, scene: Scene) => unknown;
@@ -300,9 +292,11 @@ const TEXTS: Readonly<Record<(typeof TEXT_EDITS)[number], TextEdit>> = {
 /** A value of a rule, new each time: what follows may change it. */
 function valueMaker(value: unknown): (scene: Scene) => unknown {
   const json = JSON.stringify(value);
-  if (!json.includes("{{")) return typeof value === "object" ? () => JSON.parse(json) : () => value;
-  return ({ fill }) =>
-    JSON.parse(json, (_name, inner: unknown) => (typeof inner === "string" ? fill(inner) : inner));
+  if (typeof value !== "object" && !json.includes("{{")) return () => value;
+  return ({ fill, most }) =>
+    JSON.parse(json, (name, inner: unknown) =>
+      memberWithin(name, typeof inner === "string" ? fill(inner) : inner, most),
+    );
 }
 
 /** Texts are joined, lists get more elements (a list is spread), objects more members. */

@@ -45,6 +45,8 @@ export interface RelayFault {
   readonly retryAfterMs: number;
   /** The same call would fail again, although its status invites a retry: SDKs are told not to retry. */
   readonly isFinal?: true;
+  /** Nothing answers at the address of the proxy, for no user of it. */
+  readonly isProxyGone?: true;
 }
 
 const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
@@ -114,7 +116,7 @@ const EGRESS_MESSAGES: Readonly<Record<EgressFault["code"], readonly [status: nu
   idle: [504, "上游响应中断超时"],
   protocol: [502, "上游返回了无法识别的响应"],
   aborted: [499, "请求已取消"],
-  // That there is a proxy is the operator's secret (requirements R19).
+  // Callers learn that a proxy failed by the code; how, and where it is, is the operator's secret (requirements R19).
   proxy_unreachable: [502, "无法连接上游"],
   proxy_auth: [502, "无法连接上游"],
   proxy_refused: [502, "无法连接上游"],
@@ -132,19 +134,23 @@ const PROXY_WORDS: Readonly<Partial<Record<EgressFault["code"], string>>> = {
   tls: "代理：与上游的安全连接被替换或损坏",
 };
 
-/** A network failure. The caller is told the kind, the logger the address. */
+/** A network failure, of the upstream or of the proxy before it. The caller is told the kind, the logger the address. */
 export function networkFault(fault: EgressFault): RelayFault {
   const [status, publicMessage] = EGRESS_MESSAGES[fault.code];
+  const isProxy = fault.isProxy === true;
+  // Also where the proxy has only told what the channel is to blame for: that its address does not answer.
+  const isByProxy = isProxy || fault.code.startsWith("proxy_");
   return {
     ...FAULT,
     status,
-    code: "do_request_failed",
+    code: isByProxy ? "proxy_failed" : "do_request_failed",
     publicMessage,
     type: "upstream_error",
     retry: fault.code !== "aborted",
-    blame: fault.code === "aborted" ? "none" : fault.isProxy === true ? "proxy" : "channel",
+    blame: fault.code === "aborted" ? "none" : isProxy ? "proxy" : "channel",
     detail: `${fault.code}: ${fault.detail}`,
-    words: (fault.isProxy === true && PROXY_WORDS[fault.code]) || "",
+    words: (isByProxy && PROXY_WORDS[fault.code]) || "",
+    ...(fault.code === "proxy_unreachable" && { isProxyGone: true as const }),
   };
 }
 

@@ -14,8 +14,12 @@ export function canaryOf(text: string): Canary {
   const bytes = Buffer.from(text);
   const latin = bytes.toString("latin1");
   // Most keys have no character with a short escape: then only `\u00` can escape them, and replies with `\n` need no second search.
-  return { bytes, plain: unescaped(latin), sign: Buffer.from(/[/"\\\s]/.test(latin) ? "\\" : "\\u00") };
+  return { bytes, plain: unescaped(latin), sign: /[/"\\\s]/.test(latin) ? ANY_ESCAPE : NUMBER_ESCAPE };
 }
+
+/** Of all keys: a channel may have thousands. */
+const ANY_ESCAPE = Buffer.from("\\");
+const NUMBER_ESCAPE = Buffer.from("\\u00");
 
 /** The bytes without the secrets: each occurrence becomes as many asterisks, so that lengths and JSON stay valid. */
 export function maskSecrets(bytes: Buffer, secrets: readonly Canary[]): Buffer;

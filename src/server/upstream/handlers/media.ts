@@ -1,6 +1,7 @@
 // The handler of images and audio on OpenAI's wire: JSON, plain text, audio bytes, or events; all of it passes through
 // (vendors/openai-images, vendors/openai-audio).
 import type { EndpointName } from "#contract/provider.ts";
+import { type MediaEndpoint, RELAY_ENDPOINTS } from "#contract/relay-endpoint.ts";
 import type { NativeFormat, NativeNews } from "#server/upstream/clients/client.ts";
 import {
   nativeFault,
@@ -23,24 +24,13 @@ import type {
 } from "./handler.ts";
 import { NativeHandler, type NativeOptions } from "./native.ts";
 
-/** Endpoints of this handler. */
-export type TaskEndpoint = Extract<
-  EndpointName,
-  "images" | "image-edits" | "image-variations" | "speech" | "transcription" | "translation"
->;
-
-const TASKS: ReadonlySet<string> = new Set<TaskEndpoint>([
-  "images",
-  "image-edits",
-  "image-variations",
-  "speech",
-  "transcription",
-  "translation",
-]);
+const MEDIA: ReadonlySet<string> = new Set(
+  RELAY_ENDPOINTS.flatMap(({ kind, name }) => (kind === "media" ? [name] : [])),
+);
 
 /** Whether an endpoint handles images or audio. */
-export function isTask(endpoint: EndpointName): endpoint is TaskEndpoint {
-  return TASKS.has(endpoint);
+export function isTask(endpoint: EndpointName): endpoint is MediaEndpoint {
+  return MEDIA.has(endpoint);
 }
 
 /** Type of the last event in streams of images, speech and transcription. */
@@ -77,7 +67,7 @@ const taskEvents: NativeFormat = {
 };
 
 export interface MediaOptions extends Pick<NativeOptions, "quirks" | "secrets"> {
-  readonly endpoint: TaskEndpoint;
+  readonly endpoint: MediaEndpoint;
 }
 
 export class MediaHandler implements ResponseHandler {

@@ -3,21 +3,24 @@
 import type { WebSocket } from "ws";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { SocketResult } from "#server/egress/socket.ts";
-import type { Plan, UpstreamTarget } from "#server/upstream/call/call.ts";
+import type { CallFacts, Plan, Rewriter, Unruled, UpstreamTarget } from "#server/upstream/call/call.ts";
+import {
+  type About,
+  type Draft,
+  type OutgoingTools,
+  outgoing,
+  planDraft,
+} from "#server/upstream/call/outgoing.ts";
 import { type OptionText, planCall } from "#server/upstream/call/plan.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault, retryAfterOf, statusFault } from "#server/upstream/errors/fault.ts";
 import { type Canary, canaryOf } from "#server/upstream/errors/mask.ts";
 import { parseObject } from "#server/upstream/handlers/classify.ts";
 import { readJson } from "#server/upstream/json/values.ts";
-import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
-import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
-import { faultIn } from "./events.ts";
+import { faultIn, isSettings } from "./events.ts";
 
-export interface RealtimeTools {
+export interface RealtimeTools extends OutgoingTools {
   readonly egress: Pick<Egress, "connect">;
-  readonly credentials: TokenCache;
-  readonly now: () => number;
   readonly optionText: OptionText;
 }
 
@@ -29,6 +32,11 @@ export interface RealtimeCall {
   /** Names and values in turn. */
   readonly passHeaders: readonly string[];
   readonly cancellation: Cancellation;
+  /** The name the client asked for. */
+  readonly originModel: string;
+  /** Letters and digits unique to this conversation. */
+  readonly seed: string;
+  readonly facts: CallFacts;
 }
 
 /** One message, whole. */
@@ -49,6 +57,8 @@ export interface RealtimeLine {
   readonly credentials: readonly Canary[];
   /** Strings that no caller may read in an error. */
   readonly secrets: readonly string[];
+  /** A client's message as the channel's rules have it, or their refusal; undefined = it passes. Absent = it has none. */
+  readonly settled?: ((data: Buffer) => Buffer | RelayFault | undefined) | undefined;
 }
 
 /** Source: requirements T2.6. */
@@ -67,12 +77,13 @@ export async function openRealtime(
   const key = { endpoint: "realtime", model, apiVersion, isStream: false } as const;
   const plan = planCall(target, key, tools.optionText);
   if (plan.kind === "fault") return plan;
-  const signed = await sign(tools, call, plan);
-  if (isFault(signed)) return signed;
+  const ready = await outgoing(tools, target, openingDraft(plan, call.passHeaders), openingOf(call));
+  if (ready.kind === "fault") return ready;
   if (call.cancellation.isCancelled) return aborted();
+  const { headers } = ready;
   const opening = tools.egress.connect({
-    url: (signed.url ?? plan.url).replace(/^http/, "ws"),
-    headers: [...plan.headers.slice(bodyHeaders(plan)), ...call.passHeaders, ...signed.headers],
+    url: ready.url.replace(/^http/, "ws"),
+    headers,
     handshakeTimeoutMs: HANDSHAKE_MS,
     maxMessageBytes: MAX_MESSAGE_BYTES,
     route: plan.route,
@@ -80,10 +91,12 @@ export async function openRealtime(
   call.cancellation.watch(opening.abort);
   const result = await opening.result;
   if (result.kind !== "open") return refusalIn(result, plan, tools.now());
-  const { secrets: made = [] } = signed;
+  const made = ready.secrets.filter((secret) => !plan.secrets.includes(secret));
   const credentials = [...plan.credentials, ...made.map(canaryOf)];
   const secrets = [...plan.secrets, ...made];
-  const line = { kind: "line", socket: result.socket, model, credentials, secrets } as const;
+  const { rewrite } = target;
+  const settled = rewrite && ((data: Buffer) => settle(rewrite, call, data));
+  const line = { kind: "line", socket: result.socket, model, credentials, secrets, settled } as const;
   return firstWord(line, call.cancellation);
 }
 
@@ -96,13 +109,26 @@ function bodyHeaders({ headers }: Plan): number {
   return headers.indexOf("user-agent");
 }
 
-const NOTHING = new Uint8Array(0);
+/** The upgrade before rules. */
+export function openingDraft(plan: Plan, passHeaders: readonly string[]): Draft {
+  return { ...planDraft(plan), headers: [...plan.headers.slice(bodyHeaders(plan)), ...passHeaders] };
+}
 
-function sign(tools: RealtimeTools, { target }: RealtimeCall, plan: Plan) {
-  if (plan.signer === undefined) return { headers: [] } satisfies Signed;
-  const { key, other } = target;
-  const request = { method: "GET", url: plan.url, body: NOTHING, nowMs: tools.now(), other } as const;
-  return plan.signer.sign(key, request, { tokens: tools.credentials });
+function openingOf({ model, originModel, seed, facts }: RealtimeCall): About {
+  return { reach: "opening", endpoint: "realtime", model, originModel, isStream: true, seed, facts };
+}
+
+/** Settings of a session as rules get them. */
+export function sessionUnruled(body: Buffer): Unruled {
+  return { reach: "session", body };
+}
+
+/** A client's message as the channel's rules have it: only its settings of the session are theirs. undefined = it passes unchanged. */
+function settle(rules: Rewriter, call: RealtimeCall, data: Buffer): Buffer | RelayFault | undefined {
+  if (!isSettings(data)) return undefined;
+  const ruled = rules.apply({ ...openingOf(call), target: call.target }, sessionUnruled(data));
+  if (ruled.kind === "fault") return ruled;
+  return ruled.body && Buffer.from(ruled.body);
 }
 
 function refusalIn(

@@ -73,12 +73,21 @@ export function heardTokens(
   return { tokens, isAudio };
 }
 
+/** Whether a message of the client sets the session. */
+export function isSettings(data: Buffer): boolean {
+  return mayBeSettings(data) && readJson(data.toString())?.["type"] === "session.update";
+}
+
+function mayBeSettings(data: Buffer): boolean {
+  return data.includes(UPDATE) || data.includes(ESCAPE);
+}
+
 /**
  * The model was selected and priced at the start: a model name in the client's settings is replaced by the upstream name. undefined = the
  * message passes unchanged.
  */
 export function withModel(data: Buffer, model: string): Buffer | undefined {
-  if (!(data.includes(UPDATE) || data.includes(ESCAPE))) return undefined;
+  if (!mayBeSettings(data)) return undefined;
   const event = readJson(data.toString());
   const session = event?.["type"] === "session.update" ? asObject(event["session"]) : undefined;
   const named = session?.["model"];

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providers } from "#contract/providers.ts";
-import { RewriteAction } from "#contract/rewrite.ts";
+import { RewriteRule } from "#contract/rewrite.ts";
 import { keyFault, signerFor, signers } from "./index.ts";
 import { isFault, type Signed, type SignRequest, secretsOf } from "./signer.ts";
 import { createTokenCache } from "./token-cache.ts";
@@ -304,22 +304,30 @@ describe("a header that holds a key", () => {
     kind === "fixed" ? [{ name, check, sign }] : [],
   );
 
-  test.each(kinds)("of $name is neither set, taken away nor passed on by a channel's rules", (signer) => {
-    const signed = KEYS.filter((key) => signer.check(key) === undefined).map((key) => signer.sign(key));
-    // Beside keys there are names of apps, which open nothing.
-    const names = signed.flatMap(({ headers }) =>
-      headers.filter((_text, index) => index % 2 === 0 && headers[index + 1]?.includes("secret")),
-    );
-    expect(names).not.toEqual([]);
-    for (const name of names)
-      for (const action of [
-        { op: "setHeader", name, value: "x" },
-        { op: "set", path: "/user", value: `{{header:${name}}}` },
-        { op: "removeHeader", name },
-        { op: "passHeader", name },
-      ])
-        expect(RewriteAction.safeParse(action).success, `${action.op} ${name}`).toBe(false);
-  });
+  test.each(kinds)(
+    "of $name is neither set, taken away, passed on nor asked about by a channel's rules",
+    (signer) => {
+      const signed = KEYS.filter((key) => signer.check(key) === undefined).map((key) => signer.sign(key));
+      // Beside keys there are names of apps, which open nothing.
+      const names = signed.flatMap(({ headers }) =>
+        headers.filter((_text, index) => index % 2 === 0 && headers[index + 1]?.includes("secret")),
+      );
+      expect(names).not.toEqual([]);
+      for (const name of names) {
+        for (const action of [
+          { op: "setHeader", name, value: "x" },
+          { op: "set", path: "/user", value: `{{header:${name}}}` },
+          { op: "removeHeader", name },
+          { op: "passHeader", name },
+        ])
+          expect(RewriteRule.safeParse({ id: "r", do: [action] }).success, `${action.op} ${name}`).toBe(
+            false,
+          );
+        const asks = { id: "r", when: { header: { [name]: "*" } }, do: [{ op: "remove", path: "/user" }] };
+        expect(RewriteRule.safeParse(asks).success, `a condition on ${name}`).toBe(false);
+      }
+    },
+  );
 });
 
 describe("the secrets of a key", () => {

@@ -1,6 +1,9 @@
 // Responses that an upstream keeps: where they are asked for, and what it says of one that it makes in the background. Source:
 // vendors/responses-stored.
+import { type ClientBody, priceFields, valuesOf, withoutFields } from "#server/upstream/call/body.ts";
+import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
+import { isUnreadable } from "#server/upstream/clients/responses.ts";
 import { usageFromResponses } from "#server/upstream/hub/responses.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { type Polled, textAt, type VideoRequest } from "#server/upstream/video/wire.ts";
@@ -12,6 +15,23 @@ export function storedRequest(
   { id, tail = "" }: { readonly id: string; readonly tail?: string },
 ): VideoRequest {
   return { method, path: `${provider.paths.responses ?? ""}/${encodeURIComponent(id)}${tail}` };
+}
+
+/** A client's request, to be made in the background: what changes the price is left out, and thoughts that only the account that had them can read. */
+export function backgroundRequest(
+  { provider }: Pick<UpstreamTarget, "provider">,
+  {
+    body,
+    model,
+    isPinned,
+  }: { readonly body: ClientBody; readonly model: string; readonly isPinned: boolean },
+): VideoRequest {
+  const dear = priceFields(body, "responses", provider.quirks?.priceFields);
+  const values = valuesOf(dear.length === 0 ? body : withoutFields(body, dear));
+  const input = isPinned ? undefined : inputWithoutThoughts(body, isUnreadable);
+  const asked = input === undefined ? values : { ...values, input: JSON.parse(input) };
+  const path = provider.paths.responses ?? "";
+  return { method: "POST", path, body: { ...asked, model, store: true, background: true } };
 }
 
 const RUNNING: ReadonlyMap<string, "queued" | "in_progress"> = new Map([

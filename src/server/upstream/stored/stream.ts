@@ -1,14 +1,14 @@
 // The events of a response that an upstream makes in the background: of a new one, or of one that is followed again (vendors/responses-stored).
 // They pass unchanged, also those of a failure; the last one is held back, so that what it costs is booked before its client reads it.
 
-import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
+import { type AttemptLimits, limitsFor, watchTime } from "#server/upstream/call/attempt.ts";
 import type { StreamReply, Trace, UpstreamTarget, WholeReply } from "#server/upstream/call/call.ts";
+import { type About, answerFault, outgoing } from "#server/upstream/call/outgoing.ts";
 import { Receiver } from "#server/upstream/call/receive.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import {
   networkFault,
   type RelayFault,
-  statusFault,
   type UpstreamError,
   unreadableFault,
 } from "#server/upstream/errors/fault.ts";
@@ -24,7 +24,7 @@ import type {
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { UsageObserver } from "#server/upstream/usage.ts";
-import { type TaskCallTools, taskCredential, taskUrl } from "#server/upstream/video/call.ts";
+import { type TaskCallTools, taskDraft } from "#server/upstream/video/call.ts";
 import type { VideoRequest } from "#server/upstream/video/wire.ts";
 
 /** Is told of a response whenever an event has it. */
@@ -32,6 +32,8 @@ export type Hear = (response: JsonRecord, isEnd: boolean) => void;
 
 export interface Streaming {
   readonly request: VideoRequest;
+  readonly about: About;
+  /** Those of all; the upstream's own come before them. */
   readonly limits: AttemptLimits;
   readonly trace: Trace;
   hear: Hear;
@@ -50,21 +52,21 @@ export interface NoStream {
 export async function streamStored(
   tools: TaskCallTools,
   target: UpstreamTarget,
-  { request, limits, trace, hear, cancellation }: Streaming,
+  { request, about, limits: ofAll, trace, hear, cancellation }: Streaming,
 ): Promise<StreamReply | WholeReply | NoStream> {
-  const { method, path, body } = request;
-  const url = new URL(taskUrl(target, path));
-  const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-  const asked = { method, url: url.href, body: bytes ?? Buffer.alloc(0) };
-  const credential = await taskCredential(tools, target, asked);
-  if ("kind" in credential) return { kind: "failed", fault: credential, isUnsure: false };
+  const draft = taskDraft(target, request, ["accept", "text/event-stream"]);
+  const ready = await outgoing(tools, target, draft, about);
+  if (ready.kind === "fault") return { kind: "failed", fault: ready, isUnsure: false };
+  const { secrets, headers, body } = ready;
+  const url = new URL(ready.url);
+  const limits = limitsFor(ofAll, target.times);
   const { firstByteMs, idleMs, totalMs, streamMs } = limits;
   return new Promise((resolve) => {
     const receiver = new Receiver({
-      handler: new StoredHandler({ quirks: undefined, hear }),
+      handler: new StoredHandler({ quirks: undefined, hear, target }),
       dropped: [],
-      secrets: [...credential.secrets, url.host],
-      credentials: credential.secrets.filter((secret) => secret.length >= SECRET_LENGTH).map(canaryOf),
+      secrets: [...secrets, url.host],
+      credentials: secrets.filter((secret) => secret.length >= SECRET_LENGTH).map(canaryOf),
       ...{ isStream: true, totalMs, firstEventMs: firstByteMs, streamMs, trace, now: tools.now },
       deliver(result) {
         if (result.kind !== "fault") resolve(result);
@@ -76,15 +78,11 @@ export async function streamStored(
     });
     const flow = tools.egress.send(
       {
-        method,
+        method: request.method,
         origin: url.origin,
         path: url.pathname + url.search,
-        headers: [
-          ...["accept", "text/event-stream", "user-agent", "Tollgate"],
-          ...(bytes === undefined ? [] : ["content-type", "application/json"]),
-          ...credential.headers,
-        ],
-        body: bytes,
+        headers,
+        body,
         headersTimeoutMs: firstByteMs,
         idleTimeoutMs: idleMs,
         route: target.route,
@@ -92,6 +90,7 @@ export async function streamStored(
       receiver,
     );
     receiver.attach(flow);
+    watchTime(receiver, limits, target.times);
     cancellation?.watch(() => {
       receiver.abort();
       resolve({ kind: "failed", fault: networkFault({ code: "aborted", detail: "" }), isUnsure: true });
@@ -105,6 +104,7 @@ const SECRET_LENGTH = 8;
 interface Options {
   readonly quirks: undefined;
   readonly hear: Hear;
+  readonly target: UpstreamTarget;
 }
 
 class StoredHandler extends EventStreamHandler<Options> implements ResponseHandler {
@@ -124,7 +124,7 @@ class StoredHandler extends EventStreamHandler<Options> implements ResponseHandl
   }
 
   fault(error: UpstreamError): RelayFault {
-    return statusFault(error);
+    return answerFault(this.options.target, error);
   }
 }
 

@@ -19,6 +19,7 @@ export const ark: VideoWire = {
     const pictures = image === undefined ? [] : [{ type: "image_url", image_url: { url: image } }];
     return {
       method: "POST",
+      fixed: ["/model", "/duration", "/frames", "/resolution", "/generate_audio"],
       path: PATH,
       body: {
         model,

@@ -5,22 +5,19 @@ import type { Egress } from "#server/egress/dispatcher.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
 import {
-  networkFault,
-  type RelayFault,
-  statusFault,
-  unreadableFault,
-} from "#server/upstream/errors/fault.ts";
+  type About,
+  answerFault,
+  type Draft,
+  type OutgoingTools,
+  outgoing,
+} from "#server/upstream/call/outgoing.ts";
+import { networkFault, type RelayFault, unreadableFault } from "#server/upstream/errors/fault.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { signerFor } from "#server/upstream/signers/index.ts";
-import { isFault, secretsOf } from "#server/upstream/signers/signer.ts";
-import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
 import type { VideoRequest } from "./wire.ts";
 
-export interface TaskCallTools {
+export interface TaskCallTools extends OutgoingTools {
   readonly egress: Pick<Egress, "send">;
-  readonly credentials: TokenCache;
-  /** Unit: ms since 1970. */
-  readonly now: () => number;
 }
 
 /** `fault.isUnsure` = the upstream may have done it all the same. */
@@ -39,43 +36,46 @@ export function taskUrl({ baseUrl, provider }: UpstreamTarget, path: string): st
   return withoutEndSlashes(baseUrl || provider.baseUrl).replace(VERSION_END, "") + path;
 }
 
-/** The credential of a request: names and values in turn, or why there is none. */
-export async function taskCredential(
-  tools: TaskCallTools,
+/** A request of a task's interface before rules and without a credential that is made when it is sent. */
+export function taskDraft(
   target: UpstreamTarget,
-  request: { readonly method: VideoRequest["method"]; readonly url: string; readonly body: Uint8Array },
-): Promise<{ readonly headers: readonly string[]; readonly secrets: readonly string[] } | RelayFault> {
-  const signer = signerFor(target.provider.signer, "models");
-  const { key, other } = target;
-  const secrets = secretsOf(key);
-  if (signer.kind === "fixed") return { headers: signer.sign(key).headers, secrets };
-  const method = request.method === "POST" ? "POST" : "GET";
-  const asked = { ...request, method, nowMs: tools.now(), other } as const;
-  const signed = await signer.sign(key, asked, { tokens: tools.credentials, route: target.route });
-  return isFault(signed)
-    ? signed
-    : { headers: signed.headers, secrets: [...secrets, ...(signed.secrets ?? [])] };
+  { method, path, body, fixed, headers = [] }: VideoRequest,
+  own: readonly string[] = ["accept", "application/json"],
+): Draft {
+  const json = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  const { key, provider } = target;
+  const signer = signerFor(provider.signer, "models");
+  return {
+    method,
+    url: taskUrl(target, path),
+    headers: [
+      ...[...own, "user-agent", "Tollgate"],
+      ...(json === undefined ? [] : ["content-type", "application/json"]),
+      ...(signer.kind === "fixed" ? signer.sign(key).headers : []),
+      ...headers,
+    ],
+    body: json,
+    fixed,
+    signer: signer.kind === "call" ? signer : undefined,
+  };
 }
 
 /** Asks. Never throws. */
 export async function callTask(
   tools: TaskCallTools,
   target: UpstreamTarget,
-  { method, path, body, headers = [] }: VideoRequest,
+  request: VideoRequest,
+  about: About,
 ): Promise<TaskAnswer> {
-  const url = taskUrl(target, path);
-  const text = body === undefined ? undefined : JSON.stringify(body);
-  const credential = await taskCredential(tools, target, { method, url, body: Buffer.from(text ?? "") });
-  if ("kind" in credential) return { kind: "failed", fault: credential, isUnsure: false };
+  const ready = await outgoing(tools, target, taskDraft(target, request), about);
+  if (ready.kind === "fault") return { kind: "failed", fault: ready, isUnsure: false };
+  const { url, headers, body, secrets } = ready;
   const result = await fetchJson(tools.egress, {
-    method,
+    method: request.method,
     url,
-    headers: [
-      ...(text === undefined ? [] : ["content-type", "application/json"]),
-      ...credential.headers,
-      ...headers,
-    ],
-    body: text,
+    headers,
+    isComplete: true,
+    body,
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
     route: target.route,
@@ -86,10 +86,10 @@ export async function callTask(
   const object = asObject(result.body);
   if (status >= 200 && status < 300 && object !== undefined) return { kind: "answer", body: object };
   if (status >= 400) {
-    const secrets = [...credential.secrets, new URL(url).host];
-    const fault = statusFault({ status, body: result.body, text: "", retryAfterMs: 0, secrets });
+    const hidden = [...secrets, new URL(url).host];
+    const error = { status, body: result.body, text: "", retryAfterMs: 0, secrets: hidden };
     // A gateway on the way may have failed after the upstream had it.
-    return { kind: "failed", fault, isUnsure: status >= 500 };
+    return { kind: "failed", fault: answerFault(target, error), isUnsure: status >= 500 };
   }
   return { kind: "failed", fault: unreadableFault("no JSON object", status), isUnsure: true };
 }

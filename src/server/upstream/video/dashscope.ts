@@ -19,6 +19,7 @@ export const dashscope: VideoWire = {
     const resolved = image !== undefined && resolution !== "" && { resolution: resolution.toUpperCase() };
     return {
       method: "POST",
+      fixed: ["/model", "/parameters/duration", "/parameters/size", "/parameters/resolution"],
       path: "/api/v1/services/aigc/video-generation/video-synthesis",
       headers: ["x-dashscope-async", "enable"],
       body: {

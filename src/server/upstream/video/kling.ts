@@ -24,6 +24,7 @@ export const kling: VideoWire = {
     const aspect = image === undefined ? aspectOf(size) : undefined;
     return {
       method: "POST",
+      fixed: ["/model_name", "/mode", "/duration"],
       path: `${PATH}/${image === undefined ? TEXT : IMAGE}`,
       body: {
         model_name: model,

@@ -15,6 +15,7 @@ export const minimax: VideoWire = {
   submit({ model, prompt, seconds, resolution, image, hints }) {
     return {
       method: "POST",
+      fixed: ["/model", "/duration", "/resolution"],
       path: "/v1/video_generation",
       body: {
         model,

@@ -19,6 +19,7 @@ export const openai: VideoWire = {
   submit({ model, prompt, seconds, size, image }) {
     return {
       method: "POST",
+      fixed: ["/model", "/seconds", "/size"],
       path: PATH,
       body: {
         model,

@@ -22,6 +22,12 @@ export const veo: VideoWire = {
     const aspect = aspectOf(size);
     return {
       method: "POST",
+      fixed: [
+        "/parameters/durationSeconds",
+        "/parameters/resolution",
+        "/parameters/sampleCount",
+        "/parameters/generateAudio",
+      ],
       path: `/v1beta/models/${encodeURIComponent(model)}:predictLongRunning`,
       body: {
         instances: [{ prompt, ...(image !== undefined && { image: pictureOf(image) }) }],

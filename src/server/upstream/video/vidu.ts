@@ -16,6 +16,7 @@ export const vidu: VideoWire = {
     const aspect = image === undefined ? aspectOf(size) : undefined;
     return {
       method: "POST",
+      fixed: ["/model", "/duration", "/resolution"],
       path: image === undefined ? "/ent/v2/text2video" : "/ent/v2/img2video",
       body: {
         model,

@@ -27,6 +27,8 @@ export interface VideoRequest {
   /** Below the channel's address. */
   readonly path: string;
   readonly body?: JsonRecord | undefined;
+  /** Pointers to what in the body decides the price: the channel's rules leave it as it is. */
+  readonly fixed?: readonly string[];
   /** Names and values in turn. */
   readonly headers?: readonly string[];
 }
@@ -57,7 +59,7 @@ export interface VideoWire {
   readonly unit: "token" | "video";
   /** Where a request names none. Unit: seconds. */
   readonly usualSeconds: number;
-  submit(ask: VideoAsk): VideoRequest;
+  submit(ask: VideoAsk): VideoRequest & Required<Pick<VideoRequest, "fixed">>;
   /** What the task is asked for by, made of the upstream's id; "" = the answer has none. */
   taskId(body: JsonRecord, ask: Pick<VideoAsk, "image">): string;
   /** Why an answer with status 200 is a refusal; undefined = it is none. */

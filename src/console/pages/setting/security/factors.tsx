@@ -1,5 +1,5 @@
 // The second factors of the own account: authenticator app, passkeys, recovery codes.
-import { KeyOutlined, MobileOutlined, SafetyOutlined } from "@ant-design/icons";
+import { KeyOutlined, MobileOutlined, SafetyCertificateOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
@@ -93,7 +93,7 @@ function Recovery({
   const isFew = state.recovery_left < 3;
   return (
     <Way
-      icon={<SafetyOutlined aria-hidden="true" />}
+      icon={<SafetyCertificateOutlined aria-hidden="true" />}
       name="恢复码"
       state={
         <>
