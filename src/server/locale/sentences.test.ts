@@ -13,6 +13,11 @@ test.each([
     /^Model ratio 0\.075, completion ratio 4, group ratio 1; \(2 \+ 8 × 4\) × 0\.075 × 1 = 3 \(group vip\)$/,
   ],
   [
+    "a price with the group by which it was reserved",
+    "模型倍率 0.075，补全倍率 4，分组倍率 1；(2 + 8 × 4) × 0.075 × 1 = 3（按分组 vip 预留）（分组 slow）",
+    /^Model ratio 0\.075, [ -~]*; \(2 \+ 8 × 4\) × 0\.075 × 1 = 3 \(reserved by group vip\) \(group slow\)$/,
+  ],
+  [
     "a price with ratios that not every call has",
     "输入超过 1000 tokens，模型倍率 1，补全倍率 4，缓存倍率 0.1，音频补全倍率 2，分组倍率 1；(2 + 8 × 4) × 1 × 1 = 34",
     /^Input over 1000 tokens, [ -~]*, cache ratio 0\.1, audio completion ratio 2, group ratio 1; [ -~×]*= 34$/,

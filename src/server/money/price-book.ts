@@ -18,8 +18,17 @@ import type { Events } from "#server/events.ts";
 import type { Options } from "#server/options.ts";
 import { BILLION } from "./amount.ts";
 import type { ChannelCosts } from "./channel-costs.ts";
-import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
+import {
+  costOf,
+  createPrice,
+  type Price,
+  type PriceRatios,
+  savedBy,
+  type Tier,
+  type Usage,
+} from "./price.ts";
 import { divide, exactText, multiply, parseRational, type Rational } from "./rational.ts";
+import { type Counted, costOfUnits } from "./units.ts";
 
 export interface PriceBook {
   /**
@@ -118,6 +127,36 @@ export function costPrice(
   if (price === undefined || price.isFallback === true) return undefined;
   const { factor } = costs;
   return { price, scale: { n: BILLION * factor.n * dollar.d, d: factor.d * dollar.n } };
+}
+
+/** What a call was, as far as its cost depends on it. */
+interface PaidCall {
+  /** undefined = no channel answered. */
+  readonly channel: Paid | undefined;
+  /** What it was charged by. */
+  readonly price: Price;
+  readonly model: string;
+  /** Quota of a dollar. */
+  readonly dollar: Rational;
+}
+
+/**
+ * What a call cost the operator (-1 = it is not known), by the channel's own price or the list price of the model that it was asked for,
+ * and what its cache saved. Unit: billionths of a dollar.
+ */
+export function callCost(
+  book: PriceBook,
+  { channel, price, model, dollar }: PaidCall,
+  { usage, counted }: { readonly usage: Usage; readonly counted?: Counted },
+): { readonly cost: number; readonly saved: number } {
+  const saved = savedBy(usage, price, { n: BILLION * dollar.d, d: dollar.n });
+  const known = channel && costPrice(book, channel, { model, dollar });
+  if (known === undefined) return { cost: -1, saved };
+  const { price: paid, scale } = known;
+  return {
+    cost: counted === undefined ? costOf(usage, paid, scale) : costOfUnits(counted, paid, scale),
+    saved,
+  };
 }
 
 function findPrice(source: PriceSource, names: readonly string[], group: string): Price | undefined {

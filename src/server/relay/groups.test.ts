@@ -22,6 +22,8 @@ import { engines } from "#test/worlds/stores.ts";
 /** 9 tokens in and 5 out at ratio 15 and completion ratio 2: 285 in a group of ratio 1. */
 const ASK = { messages: [{ role: "user", content: "hello world" }], max_tokens: 5 };
 const COST = 285;
+/** The same with the eight tokens in of our estimate. */
+const ESTIMATE = 270;
 /** One for each test: a channel that failed in one test is left alone for a while, for that model. */
 const MODELS = Array.from({ length: 16 }, (_, at) => `model-${at}`);
 /** A dear group has two channels, a cheap one has one, and one has none. */
@@ -202,6 +204,38 @@ describe.each(engines)("groups of tokens on %s", (engine) => {
     const { key } = await caller("dear,cheap", BigInt(COST * 2));
     expect(await ask(key)).toMatchObject({ status: 403, error: { code: "insufficient_user_quota" } });
     expect(called()).toEqual([]);
+  });
+
+  test("it is reserved by the dearest of the groups that may still serve it, and settled by the one that answers", async () => {
+    const reserved = new Map<string, number>();
+    // Looked at while the upstream has the call.
+    upstream.script(async (res, asked) => {
+      const rows = await app.ctx.db.selectFrom("reservations").select("amount").execute();
+      reserved.set(keyOf(asked.headers.authorization), Number(rows[0]?.amount));
+      await answer(res, asked);
+    });
+    failing.set("default-1", 500);
+    const { key, userId, who } = await caller("default,cheap,dear,empty");
+    const { requestId } = await ask(key);
+    failing.set("cheap-1", 500).set("dear-1", 500);
+    await ask(key);
+    upstream.script(answer);
+    expect(Object.fromEntries(reserved)).toMatchObject({
+      "default-1": ESTIMATE * 4,
+      "cheap-1": ESTIMATE * 4,
+      "dear-2": ESTIMATE * 4,
+    });
+    expect(await left(userId)).toBe(500_000 - Math.ceil(COST * 0.5) - COST * 4);
+    const { data } = await app.call(who, "GET", `/api/log/receipt/${requestId}`);
+    expect(data).toMatchObject({ group: "cheap", formula: expect.not.stringContaining("预留") });
+    const list = await app.call(who, "GET", "/api/log/self/");
+    expect(JSON.stringify(list.data)).toContain("（按分组 dear 预留）（分组 cheap）");
+  });
+
+  test("where the balance has no room for the dearest, it is reserved by the price of the group that serves", async () => {
+    const { key, userId } = await caller("cheap,dear", BigInt(COST * 2));
+    expect((await ask(key)).status).toBe(200);
+    expect(await left(userId)).toBe(COST * 2 - Math.ceil(COST * 0.5));
   });
 
   test("the limits of the answering group count the call, those of the group that failed do not", async () => {

@@ -11,12 +11,15 @@ import type { ClientResponse } from "./http/client-response.ts";
 import { LocalError, localErrors } from "./http/local-errors.ts";
 import { endAdmission, limitedAccount, passLimits } from "./pass-limits.ts";
 import { type Admitted, failOver, type RequestState } from "./routing/failover.ts";
-import { inEachGroup } from "./routing/groups.ts";
+import { inEachGroup, membersOf } from "./routing/groups.ts";
 import { findCandidates } from "./routing/next-channel.ts";
 import type { Services } from "./services.ts";
 import type { IncomingRequest } from "./text/incoming.ts";
 
-type Asked = Pick<Admitted, "caller" | "incoming" | "mayMoveOn">;
+interface Asked extends Pick<Admitted, "caller" | "incoming" | "mayMoveOn"> {
+  /** The same caller in the groups that come after this one; absent = none. */
+  readonly later?: readonly Caller[];
+}
 type Reply = WholeReply | StreamReply;
 
 /** Serves a call in the one group of its caller, or in the groups of its token. Throws: LocalError. */
@@ -33,8 +36,8 @@ export async function serve(
 
 /**
  * Serves a call in the first of its groups that can. What was set aside in a group is given back before the next one is tried, and set
- * aside again at its price and in its limits: nothing is ever called for more than is reserved (requirements K15). The call's place among
- * running calls stays its own. Throws: LocalError.
+ * aside again in its limits, by the dearest price of the groups that are left: nothing is ever called for more than is reserved
+ * (requirements K15). The call's place among running calls stays its own. Throws: LocalError.
  */
 function serveInGroups(
   services: Services,
@@ -43,6 +46,7 @@ function serveInGroups(
   { caller, incoming }: Asked,
 ): Promise<Reply> {
   let passed: Caller["limits"] | undefined;
+  const members = membersOf(caller);
   return inEachGroup(state, caller, incoming.model, {
     async serve(member, mayMoveOn) {
       state.caller = member;
@@ -55,7 +59,8 @@ function serveInGroups(
         if (limits.length > 0) await passLimits(services, state, { caller: member, incoming });
         passed = limits;
       }
-      return reserveAndCall(services, state, response, { caller: member, incoming, mayMoveOn });
+      const later = members.slice(members.indexOf(member) + 1);
+      return reserveAndCall(services, state, response, { caller: member, incoming, mayMoveOn, later });
     },
     async leave() {
       if (state.account === undefined) return;
@@ -74,7 +79,7 @@ async function reserveAndCall(
   services: Services,
   state: RequestState,
   response: ClientResponse,
-  { caller, incoming: asked, mayMoveOn }: Asked,
+  { caller, incoming: asked, mayMoveOn, later = [] }: Asked,
 ): Promise<Reply> {
   const found = asked.pinned === undefined ? findCandidates(services.ctx, caller, asked) : [asked.pinned];
   const candidates = found instanceof Promise ? await found : found;
@@ -82,7 +87,11 @@ async function reserveAndCall(
   const account = accountOf(services, state, { caller, incoming: raised, candidates });
   // A limit of its cost may have lowered what it puts out.
   const { incoming } = account;
-  const verdict = await account.open();
+  const dearer = later.map((one) => ({
+    group: one.group,
+    price: priceOf(services.bill, incoming, one, candidates),
+  }));
+  const verdict = await account.open(dearer);
   if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
   state.account = account;
   // All its groups together have the time of one call.

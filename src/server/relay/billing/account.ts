@@ -1,14 +1,11 @@
 // What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. Its pricing
 // says what the price is applied to; it knows no HTTP.
-import { kindsText } from "#contract/token-kinds.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import { BILLION } from "#server/money/amount.ts";
 import { isBelowCost, type Wanted } from "#server/money/below-cost.ts";
-import type { CallCost, ReserveVerdict, Settlement } from "#server/money/operations.ts";
-import { charge, costOf, type Price, savedBy } from "#server/money/price.ts";
-import { costPrice, type PriceBook } from "#server/money/price-book.ts";
+import type { ReserveVerdict, Settlement } from "#server/money/operations.ts";
+import { charge, type Price } from "#server/money/price.ts";
+import { callCost, type PriceBook } from "#server/money/price-book.ts";
 import { parseRational, type Rational } from "#server/money/rational.ts";
-import { costOfUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { plansOf } from "#server/relay/admission/call-limits.ts";
 import { windowsOf } from "#server/relay/admission/set-limits.ts";
@@ -31,6 +28,7 @@ import {
   type RunningPricing,
   type Sum,
 } from "./pricing.ts";
+import { kindsOfUsage } from "./pricing-text.ts";
 
 /** The part of a request that the account needs. */
 interface Billed {
@@ -39,6 +37,12 @@ interface Billed {
   readonly caller: Caller;
   readonly incoming: IncomingRequest;
   readonly trace: Trace;
+}
+
+/** What a model costs in a group. */
+interface GroupPrice {
+  readonly group: string;
+  readonly price: Price;
 }
 
 /** What was booked. */
@@ -53,12 +57,12 @@ const CHECKPOINT_MS = 250;
 export function priceOf(
   tools: BillingServices,
   { model }: Pick<IncomingRequest, "model">,
-  caller: Caller,
+  { group }: Pick<Caller, "group">,
   candidates: readonly LiveChannel[],
 ): Price {
   const prices = tools.prices();
   for (const candidate of candidates) {
-    const price = prices.find(model, candidate.mapping.get(model) ?? model, caller.group);
+    const price = prices.find(model, candidate.mapping.get(model) ?? model, group);
     if (price !== undefined) return price;
   }
   throw new LocalError(localErrors.priceMissing(model));
@@ -94,6 +98,8 @@ export class Account {
   readonly #limitHead: LimitHead | undefined;
   /** Set aside so far. */
   #held = 0n;
+  /** The group by whose price it was reserved; undefined = its own. */
+  #heldBy: string | undefined;
 
   constructor(
     tools: BillingServices,
@@ -125,10 +131,27 @@ export class Account {
     return this.#billed.incoming;
   }
 
-  /** Reserves the estimate. Returns the ledger's verdict; only a reserved call is settled. Throws: LocalError. */
-  open(): Promise<ReserveVerdict> {
+  /**
+   * Reserves the estimate: by the dearest of its price and those of the groups that it may move on to, and by its own where there is no room
+   * for that (requirements K15). Returns the ledger's verdict; only a reserved call is settled. Throws: LocalError.
+   */
+  async open(later: readonly GroupPrice[] = []): Promise<ReserveVerdict> {
+    const own = this.#pricing.firstAmount(this.#price);
+    let dearest = own;
+    let heldBy: string | undefined;
+    for (const { group, price } of later) {
+      const amount = this.#pricing.firstAmount(price);
+      if (amount > dearest) [dearest, heldBy] = [amount, group];
+    }
+    const verdict = await this.#reserve(dearest);
+    if (verdict !== "reserved" && heldBy !== undefined) return this.#reserve(own);
+    this.#heldBy = heldBy;
+    return verdict;
+  }
+
+  #reserve(amount: bigint): Promise<ReserveVerdict> {
     const { requestId, caller, incoming } = this.#billed;
-    this.#held = held(this.#tools, this.#pricing.firstAmount(this.#price), caller);
+    this.#held = held(this.#tools, amount, caller);
     return this.#tools.ledger.reserve({
       requestId,
       userId: caller.payerId,
@@ -220,6 +243,7 @@ export class Account {
       startedMs,
       firstByteMs: trace.firstByteMs,
       trail,
+      heldBy: this.#heldBy,
       // The last of many events: what is left of it is the terminator.
       mayWait: isStream,
     };
@@ -260,6 +284,19 @@ export class Account {
   }
 }
 
+/** Why a channel is not called, where calls below cost are refused; undefined = it may be. */
+export function faultBelowCost(
+  { options, prices }: Pick<BillingServices, "options" | "prices">,
+  { channel, sold }: { readonly channel: LiveChannel; readonly sold: Price },
+  wanted: Wanted,
+): RelayFault | undefined {
+  if (!options.get("RefuseBelowCostEnabled")) return undefined;
+  // The channel has no fault, and another one may be cheaper.
+  return isBelowCost({ options, prices }, { channel, sold }, wanted)
+    ? { ...localErrors.belowCost(wanted.model), retry: true }
+    : undefined;
+}
+
 /** The parts of a settlement beside its sum. Times: ms. */
 interface SettledCall {
   readonly requestId: string;
@@ -275,8 +312,15 @@ interface SettledCall {
   readonly firstByteMs: number;
   /** How its channel was found, as the log keeps it. */
   readonly trail: string;
+  /** The dearer group by whose price it was reserved; undefined = that which answered. */
+  readonly heldBy?: string | undefined;
   /** The settlement may wait some milliseconds for others to share a commit with. */
   readonly mayWait?: boolean;
+}
+
+/** By whose price it was reserved, and which group answered: behind all else. */
+function groupWords({ caller, heldBy }: Pick<SettledCall, "caller" | "heldBy">): string {
+  return `${heldBy === undefined ? "" : `（按分组 ${heldBy} 预留）`}（分组 ${caller.group}）`;
 }
 
 /** The settlement of a call; without a row for the log where LogConsumeEnabled is off. */
@@ -285,14 +329,14 @@ export function settlementOf(
   call: SettledCall,
   sum: Sum,
 ): Settlement {
-  const { options, clock } = tools;
+  const { options, clock, prices } = tools;
   const { usage, amount, content, isEstimated } = sum;
   const { requestId, caller, channel, price, model, isStream, startedMs, firstByteMs, trail } = call;
   const { payerId: userId, tokenId } = caller;
   const memberId = caller.userId === userId ? undefined : caller.userId;
   const log = options.get("LogConsumeEnabled")
     ? {
-        content: caller.isGroupNamed ? `${content}（分组 ${caller.group}）` : content,
+        content: caller.isGroupNamed ? `${content}${groupWords(call)}` : content,
         model_name: model,
         elapsed_time: clock.now() - startedMs,
         first_byte_time: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
@@ -305,7 +349,8 @@ export function settlementOf(
     : null;
   const mayWait = call.mayWait === true;
   const { id: channelId, keyId } = channel ?? NO_CHANNEL;
-  const cost = callCost(tools, call, sum);
+  const dollar = dollarOf(options.get("QuotaPerUnit"));
+  const { cost, saved } = callCost(prices(), { channel, price, model, dollar }, sum);
   return {
     requestId,
     userId,
@@ -315,32 +360,10 @@ export function settlementOf(
     memberId,
     charge: amount,
     usage,
-    cost,
+    cost: { cost, saved, group: caller.group },
     mayWait,
     log,
   };
-}
-
-/** What a receipt tells of a call's tokens beside plain ones. */
-function kindsOfUsage(usage: TokenUsage): string {
-  const isPlain =
-    !usage.cacheWriteTokens &&
-    !usage.reasoningTokens &&
-    !usage.audioPromptTokens &&
-    !usage.imagePromptTokens &&
-    !usage.audioCompletionTokens &&
-    !usage.imageCompletionTokens;
-  // Most calls: nothing is made for them. What is written for an hour is part of what is written to the cache.
-  if (isPlain) return "";
-  return kindsText({
-    cache_write: usage.cacheWriteTokens,
-    cache_write_hour: usage.cacheWriteHourTokens,
-    audio_input: usage.audioPromptTokens,
-    image_input: usage.imagePromptTokens,
-    reasoning: usage.reasoningTokens,
-    audio_output: usage.audioCompletionTokens,
-    image_output: usage.imageCompletionTokens,
-  });
 }
 
 const NO_CHANNEL = { id: 0, keyId: 0 };
@@ -351,34 +374,6 @@ let perDollar = { text: 500_000, quota: parseRational(500_000) };
 function dollarOf(quotaPerUnit: number): Rational {
   if (perDollar.text !== quotaPerUnit) perDollar = { text: quotaPerUnit, quota: parseRational(quotaPerUnit) };
   return perDollar.quota;
-}
-
-/** What a call cost the operator, by the channel's own price or the list price of the model that it was asked for. */
-function callCost(
-  { options, prices }: Pick<BillingServices, "options" | "prices">,
-  { caller, channel, price, model }: SettledCall,
-  { usage, counted }: Sum,
-): CallCost {
-  const dollar = dollarOf(options.get("QuotaPerUnit"));
-  const saved = savedBy(usage, price, { n: BILLION * dollar.d, d: dollar.n });
-  const known = channel && costPrice(prices(), channel, { model, dollar });
-  if (known === undefined) return { cost: -1, saved, group: caller.group };
-  const { price: paid, scale } = known;
-  const cost = counted === undefined ? costOf(usage, paid, scale) : costOfUnits(counted, paid, scale);
-  return { cost, saved, group: caller.group };
-}
-
-/** Why a channel is not called, where calls below cost are refused; undefined = it may be. */
-export function faultBelowCost(
-  { options, prices }: Pick<BillingServices, "options" | "prices">,
-  { channel, sold }: { readonly channel: LiveChannel; readonly sold: Price },
-  wanted: Wanted,
-): RelayFault | undefined {
-  if (!options.get("RefuseBelowCostEnabled")) return undefined;
-  // The channel has no fault, and another one may be cheaper.
-  return isBelowCost({ options, prices }, { channel, sold }, wanted)
-    ? { ...localErrors.belowCost(wanted.model), retry: true }
-    : undefined;
 }
 
 /** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */

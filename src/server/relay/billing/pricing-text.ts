@@ -1,5 +1,6 @@
 // What text costs: by the tokens the upstream reported, else by those that are counted here.
 
+import { kindsText } from "#contract/token-kinds.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { charge, estimate, estimateMore, explain, type Price, tierOf } from "#server/money/price.ts";
 import { TEXT_ENDPOINTS } from "#server/relay/text/endpoints.ts";
@@ -332,4 +333,26 @@ export function raisedBy(candidates: readonly LiveChannel[], incoming: IncomingR
   const raised = Math.min(asked, MAX_OUTPUT);
   if (maxTokens === undefined || maxTokens === 0) return { ...incoming, raisedTokens: raised };
   return raised <= maxTokens ? incoming : { ...incoming, maxTokens: raised };
+}
+
+/** What a receipt tells of a call's tokens beside plain ones. */
+export function kindsOfUsage(usage: TokenUsage): string {
+  const isPlain =
+    !usage.cacheWriteTokens &&
+    !usage.reasoningTokens &&
+    !usage.audioPromptTokens &&
+    !usage.imagePromptTokens &&
+    !usage.audioCompletionTokens &&
+    !usage.imageCompletionTokens;
+  // Most calls: nothing is made for them. What is written for an hour is part of what is written to the cache.
+  if (isPlain) return "";
+  return kindsText({
+    cache_write: usage.cacheWriteTokens,
+    cache_write_hour: usage.cacheWriteHourTokens,
+    audio_input: usage.audioPromptTokens,
+    image_input: usage.imagePromptTokens,
+    reasoning: usage.reasoningTokens,
+    audio_output: usage.audioCompletionTokens,
+    image_output: usage.imageCompletionTokens,
+  });
 }
