@@ -147,7 +147,8 @@ describe("ways (requirements B1, B2)", () => {
     });
     await page.goto("/about");
     await page.getByText("新版本可用：v99.0.0").waitFor();
-    await page.unroute("**/api/status");
+    // What is still on its way has no answer once the page is left.
+    await page.unrouteAll({ behavior: "wait" });
     await page.route("**/api/status", (route) => route.abort());
     await page.goto("/terms");
     await page.getByText("无法正常连接至服务器").first().waitFor();
