@@ -33,14 +33,22 @@ export async function byToken(db: Db, given: LogFilter): Promise<readonly LogFil
   if (tokens.length > MOST_TAGGED) return undefined;
   const chosen = tokens.filter(({ name }) => !filter.tokenName || filter.tokenName === name);
   const shared = await sharedNames(db, chosen);
-  return chosen.map((token) => ({
-    ...filter,
+  return chosen.map((token) => ({ ...filter, ...entriesOf(token, shared) }));
+}
+
+/** The entries of one token, under the name it has now. */
+export async function entriesOfToken(db: Db, token: TaggedToken): Promise<LogFilter> {
+  return entriesOf(token, await sharedNames(db, [token]));
+}
+
+function entriesOf(token: TaggedToken, shared: ReadonlySet<string>): LogFilter {
+  return {
     userId: accountOf(token),
     tokenName: token.name,
     // Where another token has the name too, entries are told apart by the token itself.
     tokenId: shared.has(nameIn(token)) ? token.id : 0,
     driver: BY_TOKEN,
-  }));
+  };
 }
 
 /** A token's name in its account. */

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
+import { fakeClock } from "#server/clock.ts";
 import { chatReply } from "#test/emulators/fake-upstream.ts";
 import { seedToken } from "#test/seeds/seed.ts";
 import { createTestApp, databases } from "#test/worlds/app.ts";
@@ -37,6 +38,9 @@ describe.each(databases)("what a key reads of itself on $name", (database) => {
       limit: 2,
       limit_remaining: (1_000_000 - charged) / 500_000,
       usage: charged / 500_000,
+      usage_daily: charged / 500_000,
+      usage_weekly: charged / 500_000,
+      usage_monthly: charged / 500_000,
     });
     // Not what everybody together uses.
     expect(key.body.data.windows).toMatchObject([
@@ -220,4 +224,36 @@ describe.each(databases)("what a key reads of itself on $name", (database) => {
       for (const name of [/team\d/, /project\d/, /@/, new RegExp(MODEL)]) expect(text).not.toMatch(name);
     },
   );
+});
+
+describe.each(databases)("what a key has used in its days, weeks and months on $name", (database) => {
+  const clock = fakeClock();
+  const world = createRelayWorld({ database, clock });
+  const DAY_MS = 86_400_000;
+
+  test("is its own by the calendar of budgets, whatever a token of the same name is called", async () => {
+    await world.addChannel();
+    // The 3rd of March 2027 is a Wednesday: 10:00 in Shanghai.
+    const wednesday = Date.UTC(2027, 2, 3, 2);
+    // When calls are made: the last day of February (a Sunday), Monday, Tuesday, today.
+    const days = [-3, -2, -1, 0];
+    const namesake = await seedToken(world.ctx, world.userId, "caller");
+    await world.changeToken({ name: "caller" });
+    let charged = 0;
+    for (const day of days) {
+      clock.advance(wednesday + day * DAY_MS - clock.now());
+      charged = (await world.costOf(async () => (await world.ask(QUESTION)).text())).charged;
+      await (await world.ask(QUESTION, { key: namesake.key })).text();
+    }
+    const answer = await fetch(`${world.url}/v1/key`, {
+      headers: { authorization: `Bearer sk-${world.token.key}` },
+    });
+    const dollars = charged / 500_000;
+    expect((await answer.json()).data).toMatchObject({
+      usage: dollars * 4,
+      usage_daily: dollars,
+      usage_weekly: dollars * 3,
+      usage_monthly: dollars * 3,
+    });
+  });
 });

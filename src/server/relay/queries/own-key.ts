@@ -1,9 +1,13 @@
 // What a key may read of itself: balance and the limits that bind it (requirements L11). Never tells of other tokens or of the owner.
+import type { CalendarWindow } from "#contract/limit-words.ts";
 import type { Context } from "#server/context.ts";
 import { LIMITS } from "#server/limits/table.ts";
+import { type Calendar, calendarSpan } from "#server/money/windows.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { OwnPart } from "#server/relay/http/routes.ts";
+import { statLogs } from "#server/store/log-stats.ts";
+import { entriesOfToken } from "#server/store/log-tags.ts";
 import { findToken } from "#server/store/tokens.ts";
 import { othersOf, readsOf, windowsOf } from "./own-limits.ts";
 
@@ -47,9 +51,17 @@ function ofToken(token: Token, more: object) {
 }
 
 /** OpenRouter's form: dollars; null = without a limit. */
-function ofKey(ctx: OwnParts, token: Token, more: object) {
+async function ofKey(ctx: OwnParts, token: Token, more: object) {
   const unit = ctx.options.get("QuotaPerUnit");
   const isUnlimited = token.unlimited_quota === 1;
+  const entries = await entriesOfToken(ctx.db, token);
+  const usedIn = async (window: CalendarWindow) => {
+    const { start } = calendarSpan(window, calendarOf(ctx), ctx.clock.seconds());
+    return (await statLogs(ctx.db, { ...entries, start })).quota / unit;
+  };
+  const [usage_daily, usage_weekly, usage_monthly] = await Promise.all(
+    (["day", "week", "month"] as const).map(usedIn),
+  );
   return {
     data: {
       label: token.name,
@@ -57,10 +69,18 @@ function ofKey(ctx: OwnParts, token: Token, more: object) {
       limit_remaining: isUnlimited ? null : token.remain_quota / unit,
       limit_reset: null,
       usage: token.used_quota / unit,
+      usage_daily,
+      usage_weekly,
+      usage_monthly,
       is_free_tier: false,
       ...more,
     },
   };
+}
+
+/** Days, weeks and months begin where those of budgets do. */
+function calendarOf({ options }: Pick<OwnParts, "options">): Calendar {
+  return { zone: options.get("BudgetTimeZone"), anchor: 1 };
 }
 
 /** Quota units. */
