@@ -57,9 +57,10 @@ export const PlanPeriod = z.object({
   plan_id: z.int(),
   name: z.string(),
   order_no: z.string(),
-  /** `coming` begins when the one before it ends; `stopped` was refunded or disputed. */
+  /** `coming` begins when the one before it ends; `stopped` was refunded, disputed, or ended by its buyer. */
   state: z.enum(["running", "coming", "over", "stopped"]),
   starts_at: z.int(),
+  /** Of one that was stopped, when it was. */
   ends_at: z.int(),
   quota: Quota,
   /** Charged, and set aside by calls that run. */

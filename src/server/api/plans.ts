@@ -210,7 +210,7 @@ async function presentShop(ctx: Context, userId: number): Promise<PlanShop> {
 
 function presentPeriod(row: PlanPeriodRow, nowSec: number): PlanPeriod {
   const { name, overflow, lent_group } = termsOf(row.terms);
-  const { id, plan_id, order_no, starts_at, ends_at, quota, spent, held } = row;
+  const { id, plan_id, order_no, starts_at, quota, spent, held } = row;
   return {
     id,
     plan_id,
@@ -218,13 +218,18 @@ function presentPeriod(row: PlanPeriodRow, nowSec: number): PlanPeriod {
     order_no,
     state: stateOf(row, nowSec),
     starts_at,
-    ends_at,
+    ends_at: endOf(row),
     quota,
     used: spent + held,
     windows: windowStates(row, nowSec).map(({ resetsAt, ...window }) => ({ ...window, resets_at: resetsAt })),
     overflow,
     lent_group,
   };
+}
+
+/** When it ends, or has ended: one that was stopped before it began has no length. */
+function endOf({ starts_at, ends_at, ended_at }: PlanPeriodRow): number {
+  return ended_at === 0 ? ends_at : Math.min(ends_at, Math.max(starts_at, ended_at));
 }
 
 function stateOf({ starts_at, ends_at, ended_at }: PlanPeriodRow, nowSec: number): PlanPeriod["state"] {

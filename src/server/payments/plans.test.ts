@@ -237,7 +237,7 @@ describe.each(databases)("plans on $name", (database) => {
     const bought = await buy(user, plan, now);
     expect(bought.order_no).not.toBe(later);
     const [running, stopped] = (await shop(user)).periods;
-    expect(stopped).toMatchObject({ state: "stopped" });
+    expect(stopped).toMatchObject({ state: "stopped", ends_at: world.clock.seconds() });
     expect(running).toMatchObject({ state: "running", starts_at: world.clock.seconds() });
     const { key } = await seedToken(world.app.ctx, user.id);
     expect(await called(user, key)).toMatchObject({ plan_quota: COST });
