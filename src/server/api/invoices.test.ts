@@ -1,11 +1,13 @@
 // What is told of invoices (requirements Y62): the user by letter, in the language of the account, with nothing of it read as markup.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { TeamRole } from "#contract/team-words.ts";
 import { fakeClock } from "#server/clock.ts";
 import { INVOICE_PROFILE } from "#test/seeds/invoice-recipes.ts";
-import { seedUser } from "#test/seeds/seed.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, databases } from "#test/worlds/app.ts";
 import { type MailApp, startMailApp } from "#test/worlds/mail-app.ts";
 import { orderChange, proofOf, seedInstance, seedOrder } from "#test/worlds/order-rows.ts";
+import { seedMember, seedTeam } from "#test/worlds/teams.ts";
 
 const [sqlite] = databases;
 if (!sqlite) throw new Error("SQLite is the first");
@@ -43,4 +45,34 @@ test("the user who asked gets a letter when it is issued, refused or reversed", 
   const reversed = await smtp.take("letters@example.com");
   expect(reversed.subject).toBe("River: your invoice has been reversed");
   expect(reversed.html).toContain(`the invoice FP${one} (10.00 CNY) that you requested has been reversed.`);
+});
+
+test("of a team its owner and finance get it, whose link leads to the team's invoices; other members do not", async () => {
+  const { app, smtp } = mail;
+  const { ctx, call } = app;
+  const { teamId, walletId } = await seedTeam(ctx.db, ctx.ledger, { quota: 0n });
+  const people = new Map<TeamRole, SeededUser>();
+  for (const role of ["owner", "finance", "manager", "viewer"] as const) {
+    const user = await seedUser(ctx, `team${role}`);
+    await seedMember(ctx.db, user.id, walletId, role);
+    people.set(role, user);
+  }
+  const order = await seedOrder(ctx.db, { user_id: walletId, instance_id: await seedInstance(ctx.db) });
+  await ctx.ledger.changeOrder(orderChange(order, proofOf(order)));
+  const body = { team_id: teamId, currency: "CNY", amount: "10", profile: INVOICE_PROFILE };
+  const finance = people.get("finance") ?? expect.fail();
+  const { data } = await call(finance.who, "POST", "/api/invoice/", body);
+  await call(asRoot, "POST", `/api/invoice_queue/${data.id}/issue`, { number: "24", link: "", note: "" });
+  for (const role of ["owner", "finance"]) {
+    const { subject, html } = await smtp.take(`team${role}@example.com`);
+    expect([subject, html]).toEqual([
+      "River 发票已开具",
+      expect.stringContaining(`https://gate.example/t/${teamId}/invoice`),
+    ]);
+  }
+  // What others had got of it would have come before the next ones.
+  await call(asRoot, "POST", `/api/invoice_queue/${data.id}/reverse`, { note: "red" });
+  for (const role of ["owner", "finance"]) await smtp.take(`team${role}@example.com`);
+  const readers = smtp.letters.flatMap(({ to }) => to).filter((to) => to.startsWith("team"));
+  expect(new Set(readers)).toEqual(new Set(["teamowner@example.com", "teamfinance@example.com"]));
 });
