@@ -211,9 +211,12 @@ describe.each(databases)("limits of keys on $name", (database) => {
     const { one } = await newcomer();
     expect(await status(one)).toBe(200);
     const statuses: number[] = [];
+    const start = performance.now();
     for (let guess = 0; guess < 200; guess += 1) statuses.push(await status(newTokenKey()));
-    expect(statuses.filter((status) => status === 401).length).toBeLessThan(90);
-    expect(statuses.at(-1)).toBe(429);
+    // 60 at once, and one more in each second that they take.
+    const most = 61 + Math.ceil((performance.now() - start) / 1_000);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(most);
     expect(await status(one)).toBe(200);
   });
 });
