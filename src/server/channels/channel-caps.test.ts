@@ -192,9 +192,11 @@ describe.each(engines)("two nodes on %s", (engine) => {
     const nodes = gates();
     const channel = channelWith("rpm", 600, 8);
     const start = performance.now();
-    const most = () => 60 + 10 * ((performance.now() - start) / 1_000) + 1;
+    const refilled = () => 10 * ((performance.now() - start) / 1_000);
+    const most = () => 60 + refilled() + 1;
     let passed = await burst(nodes, channel, 100);
-    expect(passed).toBeGreaterThanOrEqual(60);
+    // A call may have looked at its clock before others and be counted after them: for it less has been refilled.
+    expect(passed).toBeGreaterThanOrEqual(60 - Math.ceil(refilled()));
     expect(passed).toBeLessThanOrEqual(most());
     while (passed < 75) passed += await burst(nodes, channel, 4);
     expect(passed).toBeLessThanOrEqual(most());
