@@ -131,6 +131,23 @@ describe.each(databases)("calls in debt on $name", (database) => {
     await ctx.options.set("RefuseInDebtEnabled", "false");
   });
 
+  test("go on in a group that is free, whatever the groups cost that come after it", async () => {
+    const { ctx } = world.app;
+    await ctx.options.set("GroupRatio", '{"free":0,"default":1}');
+    await ctx.options.set("UserUsableGroups", '{"free":""}');
+    const channel = { type: 8, name: "f", key: "k", base_url: upstream.url, group: "free", models: "gpt-4" };
+    await world.app.call(asRoot, "POST", "/api/channel/", channel);
+    const { user, key } = await refused();
+    await ctx.db
+      .updateTable("tokens")
+      .set({ groups: "free,default" })
+      .where("user_id", "=", user.id)
+      .execute();
+    await ctx.coord.publish("users", String(user.id));
+    await expect.poll(async () => (await ask(url, key)).status).toBe(200);
+    await ctx.options.set("RefuseInDebtEnabled", "false");
+  });
+
   test("are refused without a question to the database", async () => {
     const { ctx } = world.app;
     const person = await refused();

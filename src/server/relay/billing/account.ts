@@ -139,7 +139,8 @@ export class Account {
     const own = this.#pricing.firstAmount(this.#price);
     let dearest = own;
     let heldBy: string | undefined;
-    for (const { group, price } of later) {
+    // Who owes may be let in by a group that is free alone (requirements Y36).
+    for (const { group, price } of this.#billed.caller.owes ? [] : later) {
       const amount = this.#pricing.firstAmount(price);
       if (amount > dearest) [dearest, heldBy] = [amount, group];
     }
