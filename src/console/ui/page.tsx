@@ -11,15 +11,17 @@ export interface PageProps {
   readonly extra?: ReactNode;
   /** Forms are narrower than tables. */
   readonly width?: "form" | "full";
+  /** Title or lead wait for an answer and may then take more lines: what stands below appears with it, or after a second. */
+  readonly isComing?: boolean;
   readonly children: ReactNode;
 }
 
-export function Page({ title, lead, extra, width = "full", children }: PageProps) {
+export function Page({ title, lead, extra, width = "full", isComing = false, children }: PageProps) {
   const here = usePageHere();
   const team = useTeam();
   return (
     <div className={`tg-page tg-page-${width}`}>
-      <header className="tg-page-head">
+      <header className="tg-page-head" aria-busy={isComing}>
         <div className="tg-page-words">
           <h1>{title ?? (here === undefined ? null : titleIn(team, here))}</h1>
           {lead === undefined ? null : <p>{lead}</p>}

@@ -191,6 +191,7 @@ export function ChannelKeysPage() {
     <Page
       title={channel.data === undefined ? "渠道密钥" : `渠道密钥：${channel.data.name}`}
       lead={leadOf(channel.data, counts)}
+      isComing={channel.isPending || head.isPending}
       extra={paste}
     >
       <ResourceTable<ChannelKey>

@@ -210,6 +210,7 @@ export function ChannelModelsPage() {
   return (
     <Page
       title={channel.data === undefined ? "上游模型" : `上游模型：${channel.data.name}`}
+      isComing={channel.isPending}
       lead="上游新增、下架和改了写法的模型。第一次查询只记下列表，之后的新模型才算新增。"
       extra={
         mayTest ? (

@@ -72,6 +72,7 @@ export function TokenLimitPage() {
   return (
     <Page
       title={token.data === undefined ? "令牌限额" : `令牌限额：${token.data.name}`}
+      isComing={token.isLoading}
       lead="只限制这个令牌；账户、分组与全站的限额另外计算，须同时满足。"
       extra={add}
     >

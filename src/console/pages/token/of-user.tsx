@@ -47,6 +47,7 @@ export function UserTokensPage() {
   return (
     <Page
       title={user.data === undefined ? "用户的令牌" : `${user.data.username} 的令牌`}
+      isComing={user.isPending}
       lead="看不到密钥；密钥只在创建时显示一次给创建者，用户可在自己的令牌页面复制或轮换。"
       extra={add}
     >

@@ -52,6 +52,8 @@ export function SideMenu({ isCollapsed, onChoose }: SideMenuProps) {
   const id = useTeamAround();
   const teams = useTeams();
   const around = { id, team: teams?.find((team) => team.id === id) };
+  // What a role may open is not known yet: entries that come later would push the others down.
+  const isComing = id !== 0 && teams === undefined;
   const allowed = pages.filter((page) => page.menu !== undefined && mayOpen(page, user));
   const items: Items = MENU_GROUPS.flatMap((group): Items => {
     const children = allowed
@@ -69,7 +71,7 @@ export function SideMenu({ isCollapsed, onChoose }: SideMenuProps) {
         mode="inline"
         inlineCollapsed={isCollapsed}
         selectedKeys={[here?.parent ?? here?.path ?? ""]}
-        items={items}
+        items={isComing ? [] : items}
         {...(onChoose === undefined ? {} : { onClick: onChoose })}
         style={{ borderInlineEnd: 0 }}
       />
