@@ -193,7 +193,8 @@ describe.each(engines)("two nodes on %s", (engine) => {
     const channel = channelWith("rpm", 600, 8);
     const start = performance.now();
     const refilled = () => 10 * ((performance.now() - start) / 1_000);
-    const most = () => 60 + refilled() + 1;
+    // What nodes know of the database's clock is not exact: a tenth more is what requirements C39 allow.
+    const most = () => 1.1 * (60 + refilled());
     let passed = await burst(nodes, channel, 100);
     // A call may have looked at its clock before others and be counted after them: for it less has been refilled.
     expect(passed).toBeGreaterThanOrEqual(60 - Math.ceil(refilled()));

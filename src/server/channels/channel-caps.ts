@@ -2,12 +2,14 @@
 // costs nothing here.
 import type { ChannelLimitName } from "#contract/channel-limits.ts";
 import type { Clock } from "#server/clock.ts";
+import type { ReplyHeaders } from "#server/egress/send.ts";
 import type { Limits, Watched } from "#server/limits/limits.ts";
 import { type Counting, LIMITS, type Limit } from "#server/limits/table.ts";
 import type { LimitRefusal } from "#server/money/operations.ts";
 import type { LimitRef } from "#server/money/rows.ts";
 import type { ChannelCap } from "#server/store/channel-limits.ts";
 import type { LiveChannel } from "./live-channel.ts";
+import { toldIn, VendorLimits } from "./vendor-limits.ts";
 
 /** By the id of the channel, and of the key. */
 export interface Caps {
@@ -53,6 +55,8 @@ export interface Entry {
   leave(usedTokens: number): void;
   /** Nothing was sent: it counts nowhere. */
   undo(): void;
+  /** The vendor has answered: what these headers tell of its limits lowers what is left here. */
+  heard(headers: ReplyHeaders): void;
 }
 
 export interface ChannelGate {
@@ -88,6 +92,7 @@ interface GateParts {
 interface GateState extends GateParts {
   /** When the calls of this process leave the minute that they are counted in, by the id of the limit. Unit: ms since 1970. */
   readonly minutes: Map<number, number[]>;
+  readonly vendors: VendorLimits;
 }
 
 /** A limit that has no room for a call. */
@@ -105,7 +110,7 @@ interface Taken {
 }
 
 export function createChannelGate(parts: GateParts): ChannelGate {
-  const state: GateState = { ...parts, minutes: new Map() };
+  const state: GateState = { ...parts, minutes: new Map(), vendors: new VendorLimits() };
   const listeners = new Set<() => void>();
   const full = new Map<string, Full>();
 
@@ -127,6 +132,7 @@ export function createChannelGate(parts: GateParts): ChannelGate {
           kind: "entered",
           leave: (used) => end(entered, (one) => one.leave(used)),
           undo: () => end(entered, (one) => one.undo()),
+          heard: (headers) => hear(state, caps.filter(isOfAccount(channel)), headers),
         };
       } finally {
         for (const one of taken) one.undo();
@@ -160,6 +166,17 @@ export function createChannelGate(parts: GateParts): ChannelGate {
     for (const one of entered.splice(0)) act(one);
     for (const listener of listeners) listener();
   }
+}
+
+/** Whether a limit is of what a vendor counts, the account of one key: a channel's own is that only where it has no other keys. */
+function isOfAccount({ keyId }: LiveChannel): (cap: ChannelCap) => boolean {
+  return ({ subject }) => subject === "channel_key" || keyId === 0;
+}
+
+function hear({ vendors, clock }: GateState, caps: readonly ChannelCap[], headers: ReplyHeaders): void {
+  const nowMs = clock.now();
+  for (const told of toldIn(headers, nowMs))
+    for (const { id, name } of caps) if (name === told.name) vendors.tell(id, told, nowMs);
 }
 
 /** Counts the call in the days of channel and key, in the ledger; the one that has no room, undefined = all have. */
@@ -202,7 +219,35 @@ function fullOf({ subject, name }: ChannelCap, untilMs: number): Full {
   return { kind: "full", of: subject === "channel" ? "channel" : "key", name, untilMs };
 }
 
+/** By our own count, and by what the vendor told of its own. */
 async function take(state: GateState, cap: ChannelCap, demand: Demand): Promise<Taken | Refused> {
+  const { clock, vendors } = state;
+  if (cap.name === "running") return takeOwn(state, cap, demand);
+  const worth = worthOf(cap, demand);
+  const readyMs = vendors.take(cap.id, worth, clock.now());
+  // A smaller call may have room.
+  if (readyMs !== undefined)
+    return { full: fullOf(cap, readyMs), forAllMs: cap.name === "rpm" ? readyMs : 0 };
+  const own = await takeOwn(state, cap, demand);
+  if ("full" in own) {
+    vendors.undo(cap.id, worth);
+    return own;
+  }
+  return {
+    leave: (used) => own.leave(used),
+    undo() {
+      vendors.undo(cap.id, worth);
+      own.undo();
+    },
+  };
+}
+
+/** Calls, or LLM tokens: no more than the limit, so that a large call has room once the minute is empty. */
+function worthOf({ name, amount }: ChannelCap, demand: Demand): number {
+  return name === "tpm" ? Math.max(1, Math.min(demand.tokens(), amount)) : 1;
+}
+
+async function takeOwn(state: GateState, cap: ChannelCap, demand: Demand): Promise<Taken | Refused> {
   const counting = countingOf(cap);
   if (cap.name === "rpm" && counting.isHeld) return takeSlot(state, cap, counting);
   const { limits, clock } = state;
@@ -211,7 +256,7 @@ async function take(state: GateState, cap: ChannelCap, demand: Demand): Promise<
     if (free !== undefined) return { undo: free, leave: free };
     return { full: fullOf(cap, clock.now() + LOOK_MS), forAllMs: 0 };
   }
-  const worth = cap.name === "tpm" ? Math.max(1, Math.min(demand.tokens(), cap.amount)) : 1;
+  const worth = worthOf(cap, demand);
   const { allowed, retryAfterMs } = await limits.check(counting, "", worth);
   if (!allowed) {
     const untilMs = clock.now() + retryAfterMs;

@@ -113,6 +113,28 @@ describe.each(engines)("limits of channels on %s", (engine) => {
     return rows.filter(({ trail }) => parseAttempts(trail).length > 0).length;
   };
 
+  test("what a vendor tells of its own limits lowers a channel's: one that it has no room for is passed over", async () => {
+    await channels({ limits: { rpm: 600 } }, {});
+    const calls = counting((res, asked) => {
+      res.setHeader("x-ratelimit-limit-requests", "60");
+      res.setHeader("x-ratelimit-remaining-requests", "1");
+      res.setHeader("x-ratelimit-reset-requests", "59s");
+      return answer(res, asked);
+    });
+    // By one node, which has heard it: each answer tells of one more.
+    for (let call = 0; call < 3; call += 1) expect((await ask()).status).toBe(200);
+    expect(calls()).toEqual({ a: 3 });
+    const full = counting((res, asked) => {
+      res.setHeader("x-ratelimit-limit-requests", "60");
+      res.setHeader("x-ratelimit-remaining-requests", "0");
+      res.setHeader("x-ratelimit-reset-requests", "60s");
+      return answer(res, asked);
+    });
+    for (let call = 0; call < 4; call += 1) expect((await ask()).status).toBe(200);
+    expect(full()).toEqual({ a: 1, b: 3 });
+    expect(await failures()).toBe(0);
+  });
+
   test("calls a minute: exactly as many as fit, the next channel serves the rest, and nothing counts as a fault", async () => {
     await channels({ limits: { rpm: 6 } }, {});
     const calls = counting(answer);

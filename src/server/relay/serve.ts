@@ -99,12 +99,10 @@ async function reserveAndCall(
   const hedge = mayHedge(services, incoming, candidates)
     ? (await import("./routing/hedge.ts")).hedge
     : undefined;
-  return failOver(
-    services,
-    state,
-    { caller, incoming, account, candidates, mayMoveOn, hedge },
-    response.gone,
-  );
+  const search = { caller, incoming, account, candidates, mayMoveOn, hedge };
+  const reply = await failOver(services, state, search, response.gone);
+  state.entry?.heard(reply.headers);
+  return reply;
 }
 
 /** Whether a second call may be made while the first one is late: of a stream that no upstream keeps (requirements C45). */
