@@ -135,8 +135,12 @@ export class Account {
    * Reserves the estimate: by the dearest of its price and those of the groups that it may move on to, and by its own where there is no room
    * for that (requirements K15). Returns the ledger's verdict; only a reserved call is settled. Throws: LocalError.
    */
-  async open(later: readonly GroupPrice[] = []): Promise<ReserveVerdict> {
+  open(later: readonly GroupPrice[] = []): Promise<ReserveVerdict> {
     const own = this.#pricing.firstAmount(this.#price);
+    return later.length === 0 ? this.#reserve(own) : this.#reserveAmong(own, later);
+  }
+
+  async #reserveAmong(own: bigint, later: readonly GroupPrice[]): Promise<ReserveVerdict> {
     let dearest = own;
     let heldBy: string | undefined;
     // Who owes may be let in by a group that is free alone (requirements Y36).
