@@ -143,10 +143,11 @@ export class KeyPool {
     }
   }
 
-  /** Until when it rests of itself for any model; 0 = it does not. Unit: ms since 1970. */
-  restsUntil(id: number, now: number): number {
+  /** Until when it rests of itself for a model, undefined = for any; 0 = it does not. Unit: ms since 1970. */
+  restsUntil(id: number, now: number, model?: string): number {
     const place = this.placeOf(id);
-    const until = [...this.#rests.values()].map((rests) => rests.of(place)?.untilMs ?? 0);
+    const asked = model === undefined ? this.#rests.values() : this.#restsOf(model, now);
+    const until = [...asked].map((rests) => rests.of(place)?.untilMs ?? 0);
     return Math.max(0, ...until.filter((at) => at > now));
   }
 

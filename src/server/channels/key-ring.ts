@@ -154,9 +154,9 @@ export class Ring implements KeyRing {
     return { what: isProxies ? "proxy" : "keys", untilMs: rests.length === 0 ? 0 : first };
   }
 
-  state(keyId: number, now: number): KeyState {
+  state(keyId: number, now: number, model?: string): KeyState {
     const inFlight = this.#pool.find(keyId)?.inFlight ?? 0;
-    return { inFlight, restsUntilMs: this.#pool.restsUntil(keyId, now) };
+    return { inFlight, restsUntilMs: this.#pool.restsUntil(keyId, now, model) };
   }
 
   outlook(channel: LiveChannel, asked: KeyAsked & { full: ReadonlySet<number> }): KeyOutlook[] {

@@ -60,7 +60,8 @@ export interface KeyRing {
   isResting(channel: LiveChannel, asked: KeyAsked): boolean;
   /** Then what rests, and when the first of them returns (ms since 1970, 0 = not known); undefined = not all do. */
   restOf(channel: LiveChannel, asked: KeyAsked): RingRest | undefined;
-  state(keyId: number, now: number): KeyState;
+  /** `model` = what it rests for; absent = for any. */
+  state(keyId: number, now: number, model?: string): KeyState;
   /** What becomes of each enabled key in the next choice, in the order of their ids; `full` = keys whose limits have no room. Chooses none. */
   outlook(channel: LiveChannel, asked: KeyAsked & { readonly full: ReadonlySet<number> }): KeyOutlook[];
   /** No call gets it any more. */

@@ -2,8 +2,9 @@
 // and deleted, with OpenAI's own SDK (requirements C57, C60, C62).
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { addKeys, newKey, removeKeys } from "#server/store/channel-keys.ts";
+import { addKeys, changeKeys, newKey, removeKeys } from "#server/store/channel-keys.ts";
 import { forgetTasks, pollTasks } from "#server/tasks/poll.ts";
+import { statusFault } from "#server/upstream/errors/fault.ts";
 import { type ResponsesEmulator, startResponses } from "#test/emulators/responses-emulator.ts";
 import { seedPriceVersion } from "#test/seeds/price-recipes.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -41,6 +42,11 @@ function sdk(key = world.token.key): OpenAI {
 const addMakers = async () => {
   for (const { url } of makers) await world.addChannel({ type: OPENAI, models: model, baseUrl: url });
 };
+const sealed = (key: string) => ({
+  ...newKey(1_800_000_000),
+  key_hash: world.ctx.secrets.hash(key),
+  key_sealed: world.ctx.secrets.seal(key, "channels.key"),
+});
 const madeBy = (id: string) => makers.findIndex(({ name }) => id.includes(`_${name}_`));
 const lost = (id: string) => sdk().responses.create({ model, input: "and?", previous_response_id: id });
 const NOT_FOUND = { status: 400, code: "previous_response_not_found", param: "previous_response_id" };
@@ -150,14 +156,10 @@ describe("a previous response", () => {
   });
 
   it("leads to the key that made it; without that key it is not found", async () => {
-    const { db, secrets, candidates } = world.ctx;
+    const { db, candidates } = world.ctx;
     const [maker] = makers;
     const id = await world.addChannel({ type: OPENAI, models: model, baseUrl: maker?.url ?? "" });
-    const keys = ["sk-state-two-0123456789", "sk-state-three-0123456789"].map((key) => ({
-      ...newKey(1_800_000_000),
-      key_hash: secrets.hash(key),
-      key_sealed: secrets.seal(key, "channels.key"),
-    }));
+    const keys = ["sk-state-two-0123456789", "sk-state-three-0123456789"].map(sealed);
     await db.transaction().execute((tx) => addKeys(tx, id, keys, 1_800_000_000));
     await db.updateTable("channels").set({ key_mode: "round_robin" }).where("id", "=", id).execute();
     await candidates.reload();
@@ -177,6 +179,55 @@ describe("a previous response", () => {
     await db.transaction().execute((tx) => removeKeys(tx, id, [row.key_id], 1_800_000_000));
     await candidates.reload();
     await expect(lost(last.id)).rejects.toMatchObject(NOT_FOUND);
+  });
+
+  it("leads to the one key that its channel had, when it has more by now", async () => {
+    const { db, candidates } = world.ctx;
+    const [maker] = makers;
+    const id = await world.addChannel({ type: OPENAI, models: model, baseUrl: maker?.url ?? "" });
+    const first = await sdk().responses.create({ model, input: "hi" });
+    await db
+      .transaction()
+      .execute((tx) => addKeys(tx, id, [sealed("sk-state-two-0123456789")], 1_800_000_000));
+    await db.updateTable("channels").set({ key_mode: "round_robin" }).where("id", "=", id).execute();
+    await candidates.reload();
+    for (let n = 0; n < 3; n += 1) expect((await lost(first.id)).output_text).toBe("hi and?");
+    expect(new Set(maker?.keys()).size).toBe(1);
+  });
+
+  it("is not found while its key is off or rests for the model, though others of the channel are free", async () => {
+    const { db, candidates } = world.ctx;
+    const [maker] = makers;
+    const id = await world.addChannel({ type: OPENAI, models: `${model},gpt-4`, baseUrl: maker?.url ?? "" });
+    await db
+      .transaction()
+      .execute((tx) => addKeys(tx, id, [sealed("sk-state-two-0123456789")], 1_800_000_000));
+    await candidates.reload();
+    const { id: made } = await sdk().responses.create({ model, input: "hi" });
+    const { key_id: keyId } = await db
+      .selectFrom("stored_responses")
+      .select("key_id")
+      .executeTakeFirstOrThrow();
+    const channel = candidates.byId(id) ?? expect.fail("no channel");
+    const fault = statusFault({ status: 404, body: undefined, text: "", retryAfterMs: 0, secrets: [] });
+    const fails = (of: string) =>
+      channel.keys?.failed(
+        { ...channel, keyId },
+        {
+          ...{ model: of, fault, isDisabling: false, isModelAbsent: true, now: world.ctx.clock.now() },
+        },
+      );
+    fails("gpt-4");
+    expect((await lost(made)).output_text).toBe("hi and?");
+    fails(model);
+    await expect(lost(made)).rejects.toMatchObject(NOT_FOUND);
+    channel.keys?.answered(keyId, model);
+    expect((await lost(made)).output_text).toBe("hi and?");
+    await db.transaction().execute((tx) => changeKeys(tx, { channelId: id, ids: [keyId] }, { status: 2 }, 1));
+    await candidates.reload();
+    await expect(lost(made)).rejects.toMatchObject(NOT_FOUND);
+    // The other key is free all the while.
+    expect((await sdk().responses.create({ model, input: "hi" })).output_text).toBe("hi");
   });
 });
 

@@ -130,6 +130,22 @@ describe("the channel and the key", () => {
     expect((await world.money()).open).toBe(0);
   });
 
+  it("that had one key is asked with that one when it has more by now", async () => {
+    const { db, candidates } = world.ctx;
+    const own = "sk-first-key-0123456789";
+    const id = await world.addChannel({ models: VIDEO_MODEL, type: OPENAI, key: own });
+    world.upstream.script(started, done, json({ id: "up-1", status: "completed" }));
+    const task = await submitted();
+    const more = ["sk-other-key-0123456789", "sk-third-key-0123456789"].map(sealed);
+    await db.transaction().execute((tx) => addKeys(tx, id, more, 1_800_000_000));
+    await candidates.reload();
+    await sweep();
+    expect(await rowOf(task)).toMatchObject({ state: "completed", outcome: "charge", is_booked: 1 });
+    expect((await get(`/v1/videos/${task}/content`)).status).toBe(200);
+    const used = world.upstream.journal.map(({ headers }) => headers.authorization);
+    expect(used).toEqual(Array(3).fill(`Bearer ${own}`));
+  });
+
   it("is asked about it though it is switched off", async () => {
     const id = await world.addChannel({ models: VIDEO_MODEL, type: OPENAI });
     world.upstream.script(started, done);

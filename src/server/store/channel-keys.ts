@@ -1,5 +1,5 @@
 // The keys of channels that have several. Every change counts `channels.keys_version` up and keeps the first enabled key in `channels`,
-// which older programs use. Sealed keys leave by `listEnabledKeys` and `listSealedKeys` alone.
+// which older programs use. Sealed keys leave by `listEnabledKeys`, `listSealedKeys` and `findMakersKey` alone.
 import { type Insertable, type Selectable, sql } from "kysely";
 import { ChannelStatus } from "#contract/channel.ts";
 import { CHANNEL_TIMES, type StoredTimes } from "#contract/channel-limits.ts";
@@ -46,6 +46,15 @@ export function listEnabledKeys(db: Db, channelId: number): Promise<EnabledKey[]
 export function listSealedKeys(db: Db, channelId: number, keyId?: number): Promise<SealedKeyRow[]> {
   const query = db.selectFrom("channel_keys").selectAll().where("channel_id", "=", channelId);
   return (keyId === undefined ? query : query.where("id", "=", keyId)).orderBy("id").execute();
+}
+
+/**
+ * The key of a channel with several by which a task, a file or a response was made; undefined = it was deleted. 0 = the channel had one key alone
+ * then, which got the first row when others came.
+ */
+export function findMakersKey(db: Db, channelId: number, keyId: number): Promise<SealedKeyRow | undefined> {
+  const query = db.selectFrom("channel_keys").selectAll().where("channel_id", "=", channelId);
+  return (keyId === 0 ? query : query.where("id", "=", keyId)).orderBy("id").limit(1).executeTakeFirst();
 }
 
 /**

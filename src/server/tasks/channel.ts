@@ -3,7 +3,7 @@
 import type { Candidates } from "#server/channels/candidates.ts";
 import { channelWith } from "#server/channels/key-rings.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
-import { listSealedKeys } from "#server/store/channel-keys.ts";
+import { findMakersKey } from "#server/store/channel-keys.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { TaskRow } from "#server/store/tasks.ts";
 import type { Tools } from "#server/tools.ts";
@@ -60,9 +60,9 @@ export async function channelOfTask(
   await candidates.pending;
   const channel = candidates.byId(channel_id);
   if (channel === undefined) return (await findChannel(db, channel_id)) === undefined ? "gone" : undefined;
-  if (key_id === 0) return channel.keys === undefined ? channel : "gone";
+  if (key_id === 0 && channel.keys === undefined) return channel;
   // Also one that is switched off: what it began is still its own.
-  const [row] = await listSealedKeys(db, channel_id, key_id);
+  const row = await findMakersKey(db, channel_id, key_id);
   if (row === undefined) return "gone";
   return channelWith({ secrets }, channel, row);
 }

@@ -8,7 +8,7 @@ import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { membersOf } from "#server/relay/routing/groups.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
-import { listSealedKeys } from "#server/store/channel-keys.ts";
+import { findMakersKey } from "#server/store/channel-keys.ts";
 import { findStoredResponse, type StoredResponse } from "#server/store/stored-responses.ts";
 
 const KEY_ENABLED = 1;
@@ -72,13 +72,13 @@ async function freeChannel(
   if (channel?.status !== ChannelStatus.enabled) return undefined;
   if (health.openCircuits(model)?.(channel.id) === true) return undefined;
   const { keys } = channel;
-  if (key_id === 0) return keys === undefined ? channel : undefined;
-  if (keys === undefined || keys.state(key_id, ctx.clock.now()).restsUntilMs > 0) return undefined;
-  const [row] = await listSealedKeys(ctx.db, channel_id, key_id);
+  if (keys === undefined) return key_id === 0 ? channel : undefined;
+  const row = await findMakersKey(ctx.db, channel_id, key_id);
   if (row?.status !== KEY_ENABLED) return undefined;
+  if (keys.state(row.id, ctx.clock.now(), model).restsUntilMs > 0) return undefined;
   const keyed = channelWith(ctx, channel, row);
   if ((health.wayRests(channel)?.(keyed.route) ?? 0) > 0) return undefined;
-  const pinned: LiveChannel = { ...keyed, keys: onlyOne(keys, key_id, () => pinned) };
+  const pinned: LiveChannel = { ...keyed, keys: onlyOne(keys, row.id, () => pinned) };
   return pinned;
 }
 
@@ -97,7 +97,7 @@ function onlyOne(ring: KeyRing, keyId: number, itself: () => LiveChannel): KeyRi
     failed: (called, failure) => ring.failed(called, failure),
     isResting: (channel, asked) => ring.isResting(channel, asked),
     restOf: (channel, asked) => ring.restOf(channel, asked),
-    state: (id, now) => ring.state(id, now),
+    state: (id, now, of) => ring.state(id, now, of),
     outlook: (channel, asked) => ring.outlook(channel, asked),
     drop: (id) => ring.drop(id),
   };
