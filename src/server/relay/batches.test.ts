@@ -63,6 +63,9 @@ it("is set aside, polled and booked line by line, as OpenAI's own SDK sees it", 
   expect(done).toMatchObject({ status: "completed", request_counts: { total: 3, completed: 2, failed: 1 } });
   const results = await client.files.content(done.output_file_id ?? "");
   expect(await results.text()).toBe(output);
+  // A file for another purpose is none of requests (requirements C57).
+  const order = batchOrder(done.output_file_id ?? "");
+  expect((await batch.send("POST", "/v1/batches", { body: order })).status).toBe(404);
   const money = await world.money();
   expect(money).toMatchObject({ open: 0, logs: 1 });
   expect(money.quota - before).toBe((await estimates()).reduce((sum, one) => sum + one, 0) - 2 * LINE_PRICE);

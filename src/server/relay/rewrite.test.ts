@@ -173,10 +173,14 @@ test("a rule that raises the limit of output is set aside; the charge is what wa
     reserved = await setAside();
     return json(chatReply("hi"))(res, asked);
   });
-  expect((await world.ask({ ...QUESTION, max_tokens: 5 })).status).toBe(200);
+  const { charged, log } = await world.costOf(async () => {
+    expect((await world.ask({ ...QUESTION, max_tokens: 5 })).status).toBe(200);
+  });
   expect(world.upstream.journal.at(-1)?.json.max_tokens).toBe(1_000);
   // Ratio 15, completion 2: a thousand tokens of output are 30,000.
   expect(reserved).toBeGreaterThan(29_000);
+  const { prompt_tokens: prompt = 0, completion_tokens: completion = 0 } = log ?? {};
+  expect([charged > 0, charged]).toEqual([true, (prompt + completion * 2) * 15]);
 });
 
 test("no limit of output that leaves is above what was set aside, whatever rules are stored (requirements C35)", async () => {

@@ -1,7 +1,7 @@
 // Calls through real proxies: an HTTP proxy of ours that records what it is told, `proxy-chain` and `simple-socks` (requirements C01, C02,
 // C04, C05, C07, C12, C15).
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type ProxyWorld,
   startChainProxy,
@@ -252,6 +252,23 @@ describe("tunnels are kept apart", () => {
     // The exit and the TLS session were named.
     expect(told.filter((name) => name.includes(NAME)).length).toBeGreaterThan(1);
     expect(told.filter((name) => name.includes("canary"))).toEqual([]);
+  });
+
+  test("an idle one is kept for 15 s (requirements C22)", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, made, sockets } = await upstream();
+    const proxy = await httpProxy();
+    const egress = egressFor();
+    const call = () => through(egress, `http://127.0.0.1:${proxy.port}`, `http://${NAME}:${port}`);
+    expect(await call()).toBe("good");
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(14_000);
+    expect([await call(), made()]).toEqual(["good", 1]);
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(16_000);
+    await until(() => sockets.size === 0);
+    expect([await call(), made()]).toEqual(["good", 2]);
   });
 
   test("a changed channel has no idle ones", async () => {
