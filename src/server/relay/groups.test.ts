@@ -1,5 +1,6 @@
 // Tokens that name groups in an order (requirements K15), over real HTTP: the next group is used only when the channels of the one before
 // are exhausted, the group that answers is paid, by its own price, limits and plans, and the right to each is looked at with every call.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { LogType } from "#contract/log.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -7,10 +8,13 @@ import { updateUserProfile } from "#server/store/users.ts";
 import { createFakeRealtime } from "#test/emulators/fake-realtime.ts";
 import {
   chatReply,
+  chunk,
   createFakeUpstream,
+  DONE,
   type FakeUpstream,
   json,
   type Step,
+  usageChunk,
 } from "#test/emulators/fake-upstream.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -25,7 +29,7 @@ const COST = 285;
 /** The same with the eight tokens in of our estimate. */
 const ESTIMATE = 270;
 /** One for each test: a channel that failed in one test is left alone for a while, for that model. */
-const MODELS = Array.from({ length: 16 }, (_, at) => `model-${at}`);
+const MODELS = Array.from({ length: 20 }, (_, at) => `model-${at}`);
 /** A dear group has two channels, a cheap one has one, and one has none. */
 const RATIOS = { default: 1, dear: 4, cheap: 0.5, empty: 1, hidden: 1 };
 const OPEN = { dear: "快", cheap: "慢", empty: "" };
@@ -236,6 +240,35 @@ describe.each(engines)("groups of tokens on %s", (engine) => {
     const { key, userId } = await caller("cheap,dear", BigInt(COST * 2));
     expect((await ask(key)).status).toBe(200);
     expect(await left(userId)).toBe(COST * 2 - Math.ceil(COST * 0.5));
+  });
+
+  test.each([
+    ["the balance", 130_000n, 0],
+    ["a limit of its cost", 500_000n, 60_000],
+  ])("a stream has all that was set aside: %s ends none that it has room for", async (_, quota, most) => {
+    // 2,400 tokens of output, of which a group's price sets 1,024 aside at first.
+    upstream.script(async (res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      for (let piece = 0; piece < 24; piece += 1) {
+        res.write(chunk({ content: "hello ".repeat(100) }));
+        await sleep(5);
+      }
+      // Time enough for one that would be broken off.
+      await sleep(500);
+      res.end(chunk({}, "stop") + usageChunk({ prompt_tokens: 9, completion_tokens: 2_400 }) + DONE);
+    });
+    const { key, userId, tokenId } = await caller("cheap,dear", quota);
+    if (most > 0)
+      await seedLimit(app.ctx, { subject: "token", subject_id: tokenId, kind: "cost", amount: most });
+    const reply = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${key}` },
+      body: JSON.stringify({ model: MODELS[round], messages: ASK.messages, stream: true }),
+    });
+    const text = await reply.text();
+    upstream.script(answer);
+    expect([text.endsWith(DONE), text.includes('"error"')]).toEqual([true, false]);
+    expect(await left(userId)).toBe(Number(quota) - Math.ceil((9 + 2_400 * 2) * 15 * 0.5));
   });
 
   test("the limits of the answering group count the call, those of the group that failed do not", async () => {

@@ -22,6 +22,7 @@ import { Extension } from "./extension.ts";
 import { setMoreAside } from "./more-aside.ts";
 import {
   type BillingServices,
+  type GroupPrice,
   NO_USAGE,
   type Pricing,
   type Reply,
@@ -37,12 +38,6 @@ interface Billed {
   readonly caller: Caller;
   readonly incoming: IncomingRequest;
   readonly trace: Trace;
-}
-
-/** What a model costs in a group. */
-interface GroupPrice {
-  readonly group: string;
-  readonly price: Price;
 }
 
 /** What was booked. */
@@ -98,6 +93,8 @@ export class Account {
   readonly #limitHead: LimitHead | undefined;
   /** Set aside so far. */
   #held = 0n;
+  /** The part of that which the call may come to in its own group. */
+  #needed = 0n;
   /** The group by whose price it was reserved; undefined = its own. */
   #heldBy: string | undefined;
 
@@ -137,6 +134,7 @@ export class Account {
    */
   open(later: readonly GroupPrice[] = []): Promise<ReserveVerdict> {
     const own = this.#pricing.firstAmount(this.#price);
+    this.#needed = own;
     return later.length === 0 ? this.#reserve(own) : this.#reserveAmong(own, later);
   }
 
@@ -267,15 +265,19 @@ export class Account {
     });
   }
 
-  /** Sets more aside; never more than the call may cost. Returns why not; undefined = it is. */
+  /** Sets aside what is not yet of so much more; never more than the call may cost. Returns why not; undefined = it is. */
   async #extend(more: bigint): Promise<RelayFault | undefined> {
-    if (more === 0n) return undefined;
-    if (this.#cap !== undefined && this.#held + more > this.#cap.amount)
+    const needed = this.#needed + more;
+    if (more > 0n && this.#cap !== undefined && needed > this.#cap.amount)
       return limitErrors.tooDear(this.#cap.row);
     const { requestId, caller } = this.#billed;
-    const fault = await setMoreAside(this.#tools, { requestId, caller, more });
-    if (fault === undefined) this.#held += more;
-    return fault;
+    const missing = needed - this.#held;
+    const order = { requestId, caller, more: missing };
+    const fault = missing > 0n ? await setMoreAside(this.#tools, order) : undefined;
+    if (fault !== undefined) return fault;
+    if (missing > 0n) this.#held = needed;
+    this.#needed = needed;
+    return undefined;
   }
 
   #note(least: TokenUsage, nowMs: number): void {

@@ -12,6 +12,12 @@ export type BillingServices = Pick<Context, "ledger" | "prices" | "options" | "c
   readonly tokens: TokenCounter;
 };
 
+/** What a model costs in a group. */
+export interface GroupPrice {
+  readonly group: string;
+  readonly price: Price;
+}
+
 /** The answer as far as it came; undefined = none. */
 export type Reply = WholeReply | StreamReply | undefined;
 
