@@ -247,6 +247,17 @@ describe("ends", () => {
     await batch.sweep();
   });
 
+  test("404 in turn with another failure is not three times in a row", async () => {
+    const { made } = await batch.submitted([requestLine("r-1")]);
+    for (const status of [404, 404, 503, 404, 503, 404, 404]) {
+      batch.upstream.fail("/v1/batches", status);
+      expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "validating" });
+    }
+    expect(await batch.rowOf(made.id)).toMatchObject({ outcome: "", misses: 2 });
+    expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "failed" });
+    expect((await world.money()).open).toBe(0);
+  });
+
   test("cancelling asks the upstream, and it goes on until that has stopped", async () => {
     const { made, upstreamId } = await batch.submitted(named(2).map((id) => requestLine(id)));
     const cancelling = await batch.client().batches.cancel(made.id);

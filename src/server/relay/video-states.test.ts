@@ -69,6 +69,18 @@ describe("what the upstream says", () => {
     expect((await world.money()).open).toBe(0);
   });
 
+  it.each<[string, Step]>([
+    ["500", json({}, 500)],
+    ["an unknown word", json({ id: "up-1", status: "finished!" })],
+  ])("404 that comes in turn with %s is not three times in a row", async (_, other) => {
+    const lost = json({ error: { message: "no such video" } }, 404);
+    const id = await submitAnd(lost, lost, other, lost, other, lost, lost, done);
+    for (let n = 0; n < 7; n += 1) await sweep();
+    expect(await rowOf(id)).toMatchObject({ outcome: "", misses: 2 });
+    await sweep();
+    expect(await rowOf(id)).toMatchObject({ state: "completed", is_booked: 1 });
+  });
+
   it("done, decided and not booked is booked by the job or the client's look that finds it, once", async () => {
     const id = await submitAnd(done);
     await sweep();

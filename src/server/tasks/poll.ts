@@ -120,6 +120,8 @@ async function hearOfBatch(tools: TaskTools, row: TaskRow, word: BatchWord): Pro
   switch (word.kind) {
     case "missing":
       return missed(tools, row);
+    case "unheard":
+      return unclear(tools, row);
     case "unpaid":
       return failTask(tools, row, word.end);
     case "decided":
@@ -165,8 +167,14 @@ export async function hearOfTask(tools: TaskTools, row: TaskRow, polled: Polled)
       return endLate(tools, row);
     }
     default:
-      return endLate(tools, row);
+      return unclear(tools, row);
   }
+}
+
+/** Nothing was said of the task, also not that it is unknown: what was said of that before is not in a row with what comes. */
+async function unclear(tools: TaskTools, row: TaskRow): Promise<void> {
+  if (row.misses > 0) await changeOpenTask(tools.db, row.id, { misses: 0 });
+  await endLate(tools, row);
 }
 
 /** A task that its upstream has not finished in time costs nothing, whatever comes of it. */

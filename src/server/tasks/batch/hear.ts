@@ -16,9 +16,9 @@ export const FILE_SEC = 30 * 86_400;
 /** So often results that lack lines are read again: a store may show what was written last a moment late. */
 const MOST_READS = 3;
 
-/** What comes of a look: it goes on, its upstream does not know it, nothing of it is paid, or it is decided in its row. */
+/** What comes of a look: it goes on, its upstream does not know it or says nothing of it, nothing of it is paid, or it is decided in its row. */
 export type BatchWord =
-  | { readonly kind: "open" | "missing" }
+  | { readonly kind: "open" | "missing" | "unheard" }
   | { readonly kind: "unpaid"; readonly end: TaskEnd }
   | { readonly kind: "decided"; readonly row: TaskRow };
 
@@ -27,7 +27,7 @@ export async function askBatch(tools: TaskTools, row: TaskRow, channel: LiveChan
   const id = tools.secrets.open(row.upstream_sealed, TASK_SEAL);
   const request = batchRequest(channel, "GET", batchTail(id));
   const answer = await callTask(callToolsOf(tools), channel, request, aboutTask(tools, channel, row));
-  if (answer.kind === "failed") return { kind: answer.fault.upstreamStatus === 404 ? "missing" : "open" };
+  if (answer.kind === "failed") return { kind: answer.fault.upstreamStatus === 404 ? "missing" : "unheard" };
   return hearBatch(tools, row, channel, heardBatch(answer.body));
 }
 
@@ -55,7 +55,7 @@ async function hearBatch(
   channel: LiveChannel,
   heard: HeardBatch,
 ): Promise<BatchWord> {
-  if (heard.state === "unknown") return { kind: "open" };
+  if (heard.state === "unknown") return { kind: "unheard" };
   const facts = factsWith(batchFactsOf(row), heard);
   if (heard.state === "ended") return end(tools, { row, channel, heard, facts });
   const share = (facts.completed + facts.failed) / facts.lines;
