@@ -81,6 +81,21 @@ describe("what the upstream says", () => {
     expect(await rowOf(id)).toMatchObject({ state: "completed", is_booked: 1 });
   });
 
+  it("whose upstream's name for it does not open any more ends at its deadline, and costs nothing", async () => {
+    const id = await submitAnd(done);
+    await world.ctx.db.updateTable("tasks").set({ upstream_sealed: "v1:of another master key" }).execute();
+    await sweep();
+    expect(await rowOf(id)).toMatchObject({ outcome: "" });
+    await sweep({ deadline_at: 1 });
+    expect(await rowOf(id)).toMatchObject({
+      state: "failed",
+      code: "timeout",
+      outcome: "refund",
+      is_booked: 1,
+    });
+    expect((await world.money()).open).toBe(0);
+  });
+
   it("done, decided and not booked is booked by the job or the client's look that finds it, once", async () => {
     const id = await submitAnd(done);
     await sweep();

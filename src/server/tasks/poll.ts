@@ -1,6 +1,7 @@
 // Looks after tasks that are under way: asks their upstreams, ends those that are done, failed or late, and books what was decided.
 // Any number of processes may do it at once: each task is one's turn at a time, and its end is decided once (requirements C52, C54).
 import type { VideoWireName } from "#contract/video.ts";
+import { SealError } from "#server/secrets.ts";
 import { deleteExpiredFiles } from "#server/store/batch-files.ts";
 import { deleteExpiredResponses } from "#server/store/stored-responses.ts";
 import {
@@ -68,7 +69,12 @@ export async function lookAfter(tools: TaskTools, row: TaskRow): Promise<void> {
   const now = tools.clock.seconds();
   if (!(await claimTask(tools.db, row, Math.ceil(now + pollDelay(row.polls))))) return;
   if (row.outcome !== "") await bookTask(tools, row);
-  else if (row.upstream_sealed !== "") await ask(tools, row);
+  else if (row.upstream_sealed !== "")
+    await ask(tools, row).catch(async (error: unknown) => {
+      // Without its key or its upstream's name for it, it can never be asked about.
+      if (error instanceof SealError) await endLate(tools, row);
+      throw error;
+    });
   else if (now >= row.deadline_at)
     // Whether the upstream has it is not known: it is never submitted again.
     await failTask(tools, row, {
