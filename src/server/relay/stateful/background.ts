@@ -4,6 +4,7 @@ import { lacksBackground } from "#server/channels/formats.ts";
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import { type Price, ratiosOf } from "#server/money/price.ts";
 import type { Caller } from "#server/relay/admission/admit.ts";
+import type { Admission } from "#server/relay/admission/call-limits.ts";
 import { held, priceOf } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import {
@@ -14,7 +15,7 @@ import {
   raisedBy,
 } from "#server/relay/billing/pricing-text.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type RequestState,
   trailOf,
 } from "#server/relay/routing/failover.ts";
+import { inEachGroup } from "#server/relay/routing/groups.ts";
 import { findCandidates } from "#server/relay/routing/next-channel.ts";
 import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
@@ -52,18 +54,49 @@ interface Asked {
   readonly incoming: IncomingRequest;
 }
 
-/** Submits it. Returns the upstream's answer, which has its id, or its events. Throws: LocalError. */
-export async function submitInBackground(
+/** In one of the caller's groups. */
+interface InGroup extends Asked {
+  readonly mayMoveOn: boolean;
+}
+
+/**
+ * Submits it in the first of the caller's groups that can. Returns the upstream's answer, which has its id, or its events. Throws:
+ * LocalError.
+ */
+export function submitInBackground(
   services: Services,
   state: RequestState,
-  { caller, incoming: asked }: Asked,
+  { caller, incoming }: Asked,
+): Promise<Kept<WholeReply | StreamReply>> {
+  const slot = state.freeSlot;
+  let admission: Admission | undefined;
+  return inEachGroup(state, caller, incoming.model, {
+    async serve(member, mayMoveOn) {
+      state.caller = member;
+      const asked = { caller: member, incoming, mayMoveOn };
+      admission = member.limits.length > 0 ? await admit(services, state, asked) : undefined;
+      return submitIn(services, state, asked);
+    },
+    leave() {
+      state.freeSlot = slot;
+      state.limitHead?.forget();
+      admission?.undo();
+      return Promise.resolve();
+    },
+  });
+}
+
+/** Throws: LocalError. */
+async function submitIn(
+  services: Services,
+  state: RequestState,
+  { caller, incoming: asked, mayMoveOn }: InGroup,
 ): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx, bill } = services;
   const { model, pinned } = asked;
-  if (caller.limits.length > 0) await admit(services, state, { caller, incoming: asked });
   const found = pinned === undefined ? await findCandidates(ctx, caller, asked) : [pinned];
   const candidates = found.filter((channel) => lacksBackground(channel) === undefined);
-  if (candidates.length === 0) throw new LocalError(localErrors.stateRefused("background"));
+  if (candidates.length === 0) throw new Exhausted(localErrors.stateRefused("background"));
   const incoming = raisedBy(candidates, asked);
   const price = priceOf(bill, incoming, caller, candidates);
   const facts = factsOf(price, { caller, incoming });
@@ -84,7 +117,7 @@ export async function submitInBackground(
     if (cap !== undefined && amount > cap.amount) throw new LocalError(limitErrors.tooDear(cap.row));
     const refusal = await reserveTask(services, state, { caller, model, amount });
     if (refusal !== undefined) throw new LocalError(refusal);
-    return await submit(services, state, { caller, incoming, candidates, row });
+    return await submit(services, state, { caller, incoming, mayMoveOn, candidates, row });
   } catch (error) {
     await giveUpTask(ctx, row, state.trace.isSent);
     throw error;
@@ -100,11 +133,11 @@ function wholeAnswer(incoming: IncomingRequest): IncomingRequest {
 }
 
 /** Its minute counts what it may use: when it ends is another minute. Throws: LocalError. */
-async function admit(services: Services, state: RequestState, { caller, incoming }: Asked): Promise<void> {
+function admit(services: Services, state: RequestState, { caller, incoming }: Asked): Promise<Admission> {
   const { model, maxTokens } = incoming;
   const [input, output] = [estimatePrompt(incoming), expectedOutput(wholeAnswer(incoming))];
   const call = { caller, model, input, cap: maxTokens || undefined, output, address: state.address };
-  await countCall(services, state, call, (admission) => {
+  return countCall(services, state, call, (admission) => {
     if (state.reply === undefined) admission.undo();
     else admission.leave({ promptTokens: input, completionTokens: output, cachedTokens: 0 });
   });
@@ -129,7 +162,7 @@ function factsOf(price: Price, { caller, incoming }: Asked): TaskFacts {
   };
 }
 
-interface Ready extends Asked {
+interface Ready extends InGroup {
   readonly candidates: readonly LiveChannel[];
   readonly row: TaskRow;
 }
@@ -150,12 +183,12 @@ async function submit(
   ready: Ready,
 ): Promise<Kept<WholeReply | StreamReply>> {
   const { ctx } = services;
-  const { caller, incoming, candidates } = ready;
+  const { caller, incoming, candidates, mayMoveOn } = ready;
   const { model } = incoming;
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: incoming.body.bytes });
   const demand = demandOf(services, state.requestId, () => mostTokens(wholeAnswer(incoming)));
   const asked = { caller, model, isStream: incoming.isStream, endpoint: "responses" } as const;
-  const search = { ...asked, candidates, cancellation: new Cancellation(), demand, wordsOf };
+  const search = { ...asked, candidates, mayMoveOn, cancellation: new Cancellation(), demand, wordsOf };
   const accepted = await eachChannel<Accepted>(services, state, search, (one) =>
     submitTo(services, state, one, ready),
   );

@@ -2,7 +2,6 @@
 // first of them comes.
 import type { LiveChannel } from "#server/channels/live-channel.ts";
 import type { RequestState } from "#server/relay/routing/failover.ts";
-import { servedMember } from "#server/relay/routing/groups.ts";
 import type { Services } from "#server/relay/services.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { parseObject } from "#server/upstream/handlers/classify.ts";
@@ -25,10 +24,8 @@ export async function inBackground(
   state: RequestState,
   directed: Directed,
 ): Promise<Kept<WholeReply | StreamReply> | undefined> {
-  const { caller, incoming } = directed;
-  if (incoming.state?.isBackground !== true) return undefined;
-  const member = servedMember(services.ctx.candidates, caller, incoming.model);
-  return submitInBackground(services, state, { caller: member, incoming });
+  if (directed.incoming.state?.isBackground !== true) return undefined;
+  return submitInBackground(services, state, directed);
 }
 
 /** Notes what the channel keeps of an answer. */

@@ -10,7 +10,7 @@ import type { Caller } from "#server/relay/admission/admit.ts";
 import { held } from "#server/relay/billing/account.ts";
 import { costCapOf } from "#server/relay/billing/cost-cap.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
-import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import { Exhausted, LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { countCall, endAdmission } from "#server/relay/pass-limits.ts";
 import { reserveTask } from "#server/relay/reserve-task.ts";
 import {
@@ -83,7 +83,7 @@ async function submitIn(
   }
   const found = await findCandidates(ctx, caller, { model });
   const candidates = found.filter((channel) => lacksVideos(channel) === undefined);
-  if (candidates.length === 0) throw new LocalError(localErrors.noChannel(caller.group, model));
+  if (candidates.length === 0) throw new Exhausted(localErrors.noChannel(caller.group, model));
   const prices = bill.prices();
   const priced = candidates.filter((channel) => factsFor(channel, { caller, order, prices }) !== undefined);
   const offers = priced.map((channel) => factsFor(channel, { caller, order, prices }) as TaskFacts); // just looked at
