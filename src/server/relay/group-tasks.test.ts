@@ -1,4 +1,4 @@
-// Work in the background by tokens that name groups in an order (requirements C48, K15): a group none of whose channels can do it, or whose
+// Work in the background by tokens that name groups in an order (requirements K15): a group none of whose channels can do it, or whose
 // channels all refuse it, is passed over, and each channel is called once.
 import { beforeEach, expect, test } from "vitest";
 import { pollTasks } from "#server/tasks/poll.ts";
