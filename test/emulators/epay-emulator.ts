@@ -30,16 +30,18 @@ export async function startEpay(now: Now) {
   const added = new Map<string, number>();
   /**
    * `beforePage` runs before a page of the list is answered; `isWronglySigned`: answers of V2 carry a signature of something else;
-   * `namesRefunds`: how much went back is told.
+   * `namesRefunds`: how much went back is told; `cannotClose`: the site has no page that closes orders.
    */
   const faults: {
     beforePage: (page: number) => Promise<void>;
     isWronglySigned: boolean;
     namesRefunds: boolean;
+    cannotClose: boolean;
   } = {
     beforePage: async () => undefined,
     isWronglySigned: false,
     namesRefunds: true,
+    cannotClose: false,
   };
 
   /** Newest first, from a row on. */
@@ -114,6 +116,14 @@ export async function startEpay(now: Now) {
     return { json: signedV2({ code: 0, ...statusOf(order) }) };
   }
 
+  function closeV2(form: URLSearchParams) {
+    const order = desk.orders.get(form.get("out_trade_no") ?? "");
+    if (!isSigned(form) || !order) return { json: { code: 1001, msg: "订单不存在" } };
+    if (order.state === "paid") return { json: { code: 1002, msg: "订单已支付" } };
+    order.state = "closed";
+    return { json: signedV2({ code: 0, msg: "ok" }) };
+  }
+
   function refund(path: string, form: URLSearchParams) {
     const order = desk.orders.get(form.get("out_trade_no") ?? "");
     if (!order) return refuse;
@@ -122,14 +132,22 @@ export async function startEpay(now: Now) {
     return { json: signedV2({ code: 0, refund_no: "r1" }) };
   }
 
+  function answerV1(act: string, query: URLSearchParams, form: URLSearchParams) {
+    if (act === "order") return queryV1(query);
+    return act === "orders" ? listV1(query) : refund("/api.php", form);
+  }
+
+  function answerV2(path: string, form: URLSearchParams) {
+    if (path === "/api/pay/create") return createV2(form);
+    if (path === "/api/merchant/orders") return listV2(form);
+    if (path === "/api/pay/close") return faults.cannotClose ? { status: 404, json: {} } : closeV2(form);
+    return path === "/api/pay/query" ? queryV2(form) : refund(path, form);
+  }
+
   await desk.start(async ({ path, query, body }) => {
     const form = new URLSearchParams(body);
     if (path === "/mapi.php") return createV1(form);
-    if (path === "/api/pay/create") return createV2(form);
-    if (path === "/api.php" && query.get("act") === "order") return queryV1(query);
-    if (path === "/api.php" && query.get("act") === "orders") return listV1(query);
-    if (path === "/api/merchant/orders") return listV2(form);
-    return path === "/api/pay/query" ? queryV2(form) : refund(path, form);
+    return path === "/api.php" ? answerV1(query.get("act") ?? "", query, form) : answerV2(path, form);
   });
 
   return {

@@ -5,6 +5,7 @@ import type { TextResult } from "#server/egress/fetch-text.ts";
 import type {
   Asked,
   CallbackRequest,
+  Closed,
   Created,
   Instance,
   Listed,
@@ -20,75 +21,11 @@ import type {
 import { SUBJECT } from "#server/payments/provider.ts";
 import { formBody, isAmbiguous, type Params, parseForm } from "#server/payments/wire/form.ts";
 import { flatMembers, rawMembers } from "#server/payments/wire/raw-json.ts";
-import {
-  isNear,
-  signEpayV1,
-  signEpayV2,
-  verifiesEpayV1,
-  verifiesEpayV2,
-} from "#server/payments/wire/signatures.ts";
-import { rsaPrivateKey, rsaPublicKey } from "#server/secrets/payment-crypto.ts";
+import { isNear } from "#server/payments/wire/signatures.ts";
 import { callProvider, FORM, objectOf, problemOf } from "./call.ts";
 import { EPAY_PAGE, type EpayReturn, listEpay, refundedSum, returnsOf } from "./epay-list.ts";
 import { placeOf } from "./epay-place.ts";
-
-type Fields = readonly (readonly [string, string])[];
-
-interface Version {
-  readonly paths: {
-    readonly create: string;
-    readonly query: string;
-    readonly refund: string;
-    readonly orders: string;
-  };
-  /** The fields with time and signature; undefined = the account has no usable key. */
-  signed(instance: Instance, fields: Fields, nowSec: number): Fields | undefined;
-  /** The fields of a question or refund: V1 sends its key in clear. */
-  authorised(instance: Instance, fields: Fields, nowSec: number): Fields | undefined;
-  verifies(instance: Instance, params: Params, nowSec: number): boolean;
-  okCode(instance: Instance): string;
-}
-
-const v1: Version = {
-  paths: {
-    create: "/mapi.php",
-    query: "/api.php?act=order",
-    refund: "/api.php?act=refund",
-    orders: "/api.php?act=orders",
-  },
-  signed(instance, fields) {
-    const [key] = instance.secrets("key");
-    return key === undefined
-      ? undefined
-      : [...fields, ["sign", signEpayV1(fields, key)], ["sign_type", "MD5"]];
-  },
-  authorised(instance, fields) {
-    const [key] = instance.secrets("key");
-    return key === undefined ? undefined : [...fields, ["key", key]];
-  },
-  verifies: (instance, params) => instance.secrets("key").some((key) => verifiesEpayV1(params, key)),
-  okCode: () => "1",
-};
-
-const v2: Version = {
-  paths: {
-    create: "/api/pay/create",
-    query: "/api/pay/query",
-    refund: "/api/pay/refund",
-    orders: "/api/merchant/orders",
-  },
-  signed(instance, fields, nowSec) {
-    const key = rsaPrivateKey(instance.secrets("private_key")[0] ?? "");
-    const timed = [...fields, ["timestamp", String(nowSec)]] as const;
-    return key && [...timed, ["sign", signEpayV2(timed, key)], ["sign_type", "RSA"]];
-  },
-  authorised: (instance, fields, nowSec) => v2.signed(instance, fields, nowSec),
-  verifies(instance, params, nowSec) {
-    const key = rsaPublicKey(instance.field("platform_key"));
-    return key !== undefined && verifiesEpayV2(params, key, nowSec);
-  },
-  okCode: (instance) => instance.field("ok_code") || "0",
-};
+import { type Fields, type Version, v1, v2 } from "./epay-versions.ts";
 
 /** What a notice may carry besides what is checked: parameters of requests would make it one (requirements Y11). */
 const OF_REQUESTS = ["notify_url", "return_url", "clientip", "device", "method"];
@@ -173,16 +110,19 @@ async function ask(
     : judge(version, { instance, order, answer });
 }
 
+function namedOf({ merchantId }: Instance, orderNo: string): Fields {
+  return [
+    ["pid", merchantId],
+    ["out_trade_no", orderNo],
+  ];
+}
+
 /** What the site says of an order. */
 async function look(
   version: Version,
   { instance, orderNo, deps }: { instance: Instance; orderNo: string; deps: ProviderDeps },
 ): Promise<Params | { readonly problem: string }> {
-  const named: Fields = [
-    ["pid", instance.merchantId],
-    ["out_trade_no", orderNo],
-  ];
-  const fields = version.authorised(instance, named, deps.nowSec);
+  const fields = version.authorised(instance, namedOf(instance, orderNo), deps.nowSec);
   if (!fields) return { problem: "no usable key" };
   const result = await question(version, { url: instance.baseUrl + version.paths.query, fields, deps });
   return read(version, { instance, result, deps }) ?? { problem: problemOf(result) };
@@ -371,6 +311,22 @@ async function askRefund(
     : { kind: "taken" };
 }
 
+/** Whatever a site says, the order is asked about again: it may have been paid just now. A late payment is credited in any case. */
+async function close(
+  version: Version,
+  instance: Instance,
+  { orderNo }: OrderFacts,
+  deps: ProviderDeps,
+): Promise<Closed> {
+  if (version.paths.close === "") return "closed";
+  const fields = version.authorised(instance, namedOf(instance, orderNo), deps.nowSec);
+  if (!fields) return "unclear";
+  const result = await post(deps, instance.baseUrl + version.paths.close, fields);
+  // A site of V2 without this call has no such page.
+  if (result.kind === "answer" && result.status === 404) return "closed";
+  return read(version, { instance, result, deps }) ? "closed" : "unclear";
+}
+
 function createEpay(version: Version): Provider {
   return {
     accepted: { status: 200, body: "success" },
@@ -382,8 +338,7 @@ function createEpay(version: Version): Provider {
     refund: (instance, order, facts) => refund(version, instance, order, facts),
     askRefund: (instance, order, facts) => askRefund(version, instance, order, facts),
     list: (instance, span, deps) => list(version, instance, span, deps),
-    // V1 has no such call; a late payment is credited in any case.
-    close: async () => "closed",
+    close: (instance, order, deps) => close(version, instance, order, deps),
   };
 }
 
