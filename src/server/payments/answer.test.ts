@@ -2,9 +2,12 @@
 // in between is told again and credits nothing twice.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Ledger } from "#server/money/ledger.ts";
-import { findOrder } from "#server/store/orders.ts";
+import { findOrder, listEvents } from "#server/store/orders.ts";
 import { databases } from "#test/worlds/app.ts";
 import { type Account, useEpayWorld } from "#test/worlds/payment-world.ts";
+import { forgetOldBodies } from "./poller.ts";
+
+const DAY_MS = 86_400_000;
 
 /** Something that a test lets go on. */
 function gate() {
@@ -91,5 +94,21 @@ describe.each(databases)("the answer to a notice on $name", (database) => {
     expect([status, text, await statusOf(no)]).toEqual([503, "", "pending"]);
     expect(await tell()).toEqual({ status: 200, text: "success" });
     expect([await statusOf(no), await world.gained(user)]).toEqual(["credited", 25_000_000]);
+  });
+
+  test("is about a notice that is kept sealed as it came, for ninety days", async () => {
+    const { no, tell } = await noticed();
+    await tell();
+    const { db, secrets } = world.app.ctx;
+    const kept = async () => (await listEvents(db, no)).map(({ body_sealed }) => body_sealed);
+    const [body = ""] = await kept();
+    expect(body).not.toContain(no);
+    expect(secrets.open(body, "payment_events.body")).toContain(`out_trade_no=${no}`);
+    world.clock.advance(90 * DAY_MS);
+    await forgetOldBodies(world.app.ctx);
+    expect(await kept()).toEqual([body]);
+    world.clock.advance(1_000);
+    await forgetOldBodies(world.app.ctx);
+    expect(await kept()).toEqual([""]);
   });
 });

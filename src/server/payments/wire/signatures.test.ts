@@ -1,7 +1,7 @@
 // The vectors of each protocol, byte for byte, and what must be refused. The private half of the published key is nowhere: signing is proven
 // with a key made here.
 
-import { createCipheriv, createHash, generateKeyPairSync } from "node:crypto";
+import { createCipheriv, createHash, generateKeyPairSync, sign } from "node:crypto";
 import fc from "fast-check";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
@@ -106,6 +106,25 @@ describe("易支付", () => {
     expect(verifiesEpayV2(signed, publicKey, NOW)).toBe(true);
   });
 
+  test("a request whose address names further parameters has the signature of a notice, which is why none is taken from users", () => {
+    const [returnUrl, forged] = [
+      "https://tollgate.example/topup",
+      { trade_no: "1", trade_status: "TRADE_SUCCESS" },
+    ];
+    const request = {
+      ...{ money: "30.00", name: "x", notify_url: "https://tollgate.example/n", pid: "1001", type: "alipay" },
+      out_trade_no: "TG20261124000001",
+    };
+    const asked = { ...request, return_url: `${returnUrl}&trade_no=1&trade_status=TRADE_SUCCESS` };
+    const notice = { ...request, return_url: returnUrl, ...forged };
+    for (const params of [asked, notice])
+      expect(signEpayV1(Object.entries(params), key)).toBe("fcda1425791a71a249469f28fe68f540");
+    // As we ask, it is another text, and no notice.
+    const ours = { ...request, return_url: returnUrl };
+    expect(joined(Object.entries(ours), [])).not.toBe(joined(Object.entries(notice), []));
+    expect(signEpayV1(Object.entries(ours), key)).not.toBe("fcda1425791a71a249469f28fe68f540");
+  });
+
   test("the two readings of 1.2 sign alike, which is why parseForm refuses one of them", () => {
     const pairs = { money: "30.00", pid: "1001" };
     const one = new Map(Object.entries({ ...pairs, name: "x", out_trade_no: "TG-B" }));
@@ -207,6 +226,18 @@ describe("Alipay", () => {
       ["sign", ""],
     ] as const)
       expect(verifiesAlipayNotice(new Map([...notice, change]), platform)).toBe(false);
+    // The kind is ours: with SHA-1, which the vendor's package takes when the message says so, nothing is genuine.
+    const text = Buffer.from(vectors.alipayNotice);
+    for (const [digest, kind, isGenuine] of [
+      ["sha256", "RSA2", true],
+      ["sha1", "RSA", false],
+      ["sha1", "RSA2", false],
+      ["sha256", "RSA", false],
+    ] as const) {
+      const signed = sign(digest, text, own.privateKey).toString("base64");
+      const told = new Map([...params, ["sign", signed], ["sign_type", kind]]);
+      expect([digest, kind, verifiesAlipayNotice(told, publicKey)]).toEqual([digest, kind, isGenuine]);
+    }
   });
 });
 
