@@ -80,6 +80,7 @@ export const AUDIT_ACTIONS = {
   "payment.event.settle": "处理支付通知",
   "payment.event.credit": "把付款入账给用户",
   "payment.ask": "查询支付结果",
+  "payment.close": "关闭订单",
   "payment.decide": "裁定订单",
   "payment.manual": "手工补单",
   "payment.manual.judge": "批准或拒绝补单",

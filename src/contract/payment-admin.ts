@@ -253,6 +253,16 @@ export const paymentAdminApi = {
     body: z.object({}).nullish(),
     data: AdminOrder,
   }),
+  close: endpoint({
+    method: "POST",
+    path: "/api/payment/manage/:no/close",
+    level: "admin",
+    permission: "money.adjust",
+    summary: "关闭未付款的订单：先向支付平台查询，在平台关闭后再查询一次；已付款的入账而不关闭",
+    params: OrderParams,
+    body: z.object({ reason: Reason }),
+    data: AdminOrder,
+  }),
   decide: endpoint({
     method: "POST",
     path: "/api/payment/manage/:no/decide",

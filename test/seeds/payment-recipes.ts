@@ -98,6 +98,10 @@ export function paymentDesk({ freshName, freshUser, set }: Fresh) {
     },
     "GET /api/payment/manage/:no": async (world) => ({ path: await managed(world, "") }),
     "POST /api/payment/manage/:no/ask": async (world) => ({ path: await managed(world, "/ask"), body: {} }),
+    "POST /api/payment/manage/:no/close": async (world) => ({
+      path: await managed(world, "/close"),
+      body: { reason: "fuzz" },
+    }),
     "POST /api/payment/manage/:no/decide": async (world) => ({
       path: await managed(world, "/decide", 300),
       body: { as: "paid", reason: "fuzz" },

@@ -164,6 +164,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     POST /api/payment/event/:id/settle
     POST /api/payment/event/:id/credit
     POST /api/payment/manage/:no/ask
+    POST /api/payment/manage/:no/close
     POST /api/payment/manage/:no/decide
     POST /api/payment/manage/:no/refund
     POST /api/token/find

@@ -22,7 +22,7 @@ import {
   needsSecond,
   waitingVoucher,
 } from "#server/payments/manual.ts";
-import { askOrder } from "#server/payments/orders.ts";
+import { askOrder, endOrder } from "#server/payments/orders.ts";
 import { creditOrphan, isOrphan } from "#server/payments/orphans.ts";
 import { probeInstance } from "#server/payments/probe.ts";
 import { endRefund, refundOrder } from "#server/payments/refunds.ts";
@@ -187,6 +187,14 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     if (asked === "throttled") throw faults.refused("刚刚查询过，请 5 秒后再试");
     if (asked === "unclear" || asked === "odd" || asked === "off")
       throw faults.refused("支付平台没有给出明确的结果，请稍后再试");
+    return present(ctx, order.order_no);
+  },
+
+  async close(ctx, call) {
+    const order = await getOrder(ctx, call.params.no);
+    if (order.status === "closed" || !isWaiting(order)) throw faults.refused("该订单已经结束");
+    await auditOrder(ctx, call, order, { action: "payment.close", detail: { reason: call.body.reason } });
+    if (!(await endOrder(ctx, order))) throw faults.refused("支付平台暂时没有确认，订单尚未关闭，请稍后再试");
     return present(ctx, order.order_no);
   },
 

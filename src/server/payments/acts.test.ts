@@ -39,6 +39,7 @@ describe.each(databases)("acts on payments on $name", (database) => {
       [open, "manual", { trade_no: "bank-1", amount: "30.00", reason: "流水" }],
       [open, "ask", {}],
       [odd, "decide", { as: "ordered", reason: "核实" }],
+      [open, "close", { reason: "用户要求" }],
     ] as const;
     const states = async () =>
       Promise.all(

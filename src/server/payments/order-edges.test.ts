@@ -2,7 +2,7 @@
 // look-alike numbers, or of no known order (requirements Y03, Y13–Y15, Y19–Y21).
 import { describe, expect, test, vi } from "vitest";
 import { paymentProviderNames } from "#contract/payment-provider.ts";
-import { asRoot, databases } from "#test/worlds/app.ts";
+import { asRoot, databases, type Who } from "#test/worlds/app.ts";
 import { useDesksWorld } from "#test/worlds/desks-world.ts";
 import { CREDITED } from "#test/worlds/payment-world.ts";
 
@@ -55,6 +55,30 @@ describe.each(databases)("orders at their edges on $name", (database) => {
     expect([status, desk.order(order.order_no).state]).toEqual(["closed", "open"]);
   });
 
+  test("an administrator closes what is not paid, with a reason; what was paid meanwhile is credited", async () => {
+    const { account, method, desk } = world.at("alipay");
+    const [open, late] = [await world.ordered(account, { method }), await world.ordered(account, { method })];
+    const close = (no: string, reason = "用户要求", who: Who = asRoot) =>
+      world.app.call(who, "POST", `/api/payment/manage/${no}/close`, { reason });
+    const no = open.order.order_no;
+    expect((await close(no, " ")).success).toBe(false);
+    expect((await close(no, "用户要求", open.user.who)).success).toBe(false);
+    expect(await world.row(no)).toMatchObject({ status: "pending" });
+    expect((await close(no)).data.status).toBe("closed");
+    expect((await close(no)).message).toBe("该订单已经结束");
+    const { db } = world.app.ctx;
+    const rows = await db.selectFrom("audit").selectAll().where("target", "=", no).execute();
+    expect(rows).toMatchObject([{ action: "payment.close", detail: expect.stringContaining("用户要求") }]);
+    desk.pay(late.order.order_no);
+    expect((await close(late.order.order_no)).data.status).toBe("credited");
+    expect([await world.gained(open.user), await world.gained(late.user)]).toEqual([0, CREDITED]);
+    const silent = await world.ordered(account, { method });
+    desk.mode = "html";
+    const { success } = await close(silent.order.order_no);
+    desk.mode = "ok";
+    expect([success, (await world.row(silent.order.order_no)).status]).toEqual([false, "pending"]);
+  });
+
   test("what was agreed stays: the gift, the fee and the rate of its account may change before it is paid", async () => {
     const draft = { ...world.desks.draftOf("epay-v1"), fee_bp: 60, rate: "0.5" };
     const account = await world.account(draft);
@@ -74,7 +98,7 @@ describe.each(databases)("orders at their edges on $name", (database) => {
     expect([await world.gained(user), await world.gained(giver)]).toEqual([CREDITED * 1.05, CREDITED * 0.05]);
   });
 
-  describe.each(["epay-v1", "epay-v2", "alipay"])("the money of a notice of %s", (provider) => {
+  describe.each(["epay-v1", "epay-v2", "alipay"] as const)("the money of a notice of %s", (provider) => {
     /** Tells of an order that was paid, in these words. */
     async function told(money: string) {
       const { account, method, desk } = world.at(provider);
@@ -85,8 +109,7 @@ describe.each(databases)("orders at their edges on $name", (database) => {
         "epay-v1": () => ({ query: epay.noticeV1(paid, { money }) }),
         "epay-v2": () => ({ query: other.noticeV2(paid, { money }) }),
         alipay: () => ({ body: alipay.notice(paid, { total_amount: money }) }),
-      }[provider]?.();
-      if (!sent) throw new Error(`no ${provider}`);
+      }[provider]();
       expect((await world.notify(account, sent)).status).toBe(200);
       const { status, review } = await world.row(order.order_no);
       return [await world.gained(user), status, review];

@@ -27,7 +27,7 @@ import { UnclearRefund } from "./unclear-refund.tsx";
 import { factsText, kindText, refundText, sourceText, stateOf, stepText, verdictText } from "./words.ts";
 import "./payment.css";
 
-type Act = "paid" | "ordered" | "settled" | "manual" | "refund" | "left";
+type Act = "paid" | "ordered" | "settled" | "manual" | "refund" | "left" | "close";
 
 interface Given {
   readonly reason: string;
@@ -44,6 +44,7 @@ const TITLES: Readonly<Record<Act, string>> = {
   manual: "人工补单",
   refund: "退款",
   left: "退余额尚够的部分",
+  close: "关闭订单",
 };
 
 /** The acts that make sense for an order now. */
@@ -52,6 +53,7 @@ function actsOf(
   isSuper: boolean,
 ): Act[] {
   const rest = paid_minor - refunded_minor - disputed_minor;
+  const isOpen = status === "created" || status === "pending";
   const canRefund = rest > 0 && (status === "credited" || status === "paid");
   return [
     // One of which money went back is not credited as well.
@@ -59,9 +61,8 @@ function actsOf(
     ...(canRefund ? (["refund"] as const) : []),
     ...(canRefund && status === "credited" ? (["left"] as const) : []),
     ...(review !== "" && (status !== "paid" || rest === 0) ? (["settled"] as const) : []),
-    ...(isSuper && (status === "created" || status === "pending" || status === "closed")
-      ? (["manual"] as const)
-      : []),
+    ...(isSuper && (isOpen || status === "closed") ? (["manual"] as const) : []),
+    ...(isOpen ? (["close"] as const) : []),
   ];
 }
 
@@ -78,14 +79,18 @@ function useActs(order: AdminOrder, onDone: () => void) {
     onSuccess: ({ status }) => done(status === "credited" ? undefined : "已提交，等待另一位超级管理员批准"),
   });
   const refund = useCall(paymentAdminApi.refund, { onSuccess });
+  const close = useCall(paymentAdminApi.close, {
+    onSuccess: ({ status }) => done(status === "closed" ? undefined : "平台已收到付款，订单没有关闭"),
+  });
   const params = { no: order.order_no };
   const run = (act: Act, { reason, amount = "", trade_no = "" }: Given) => {
     if (act === "manual") manual.mutate({ params, body: { trade_no, amount, reason } });
+    else if (act === "close") close.mutate({ params, body: { reason } });
     else if (act === "refund") refund.mutate({ params, body: { amount, reason } });
     else if (act === "left") refund.mutate({ params, body: { amount: null, reason } });
     else decide.mutate({ params, body: { as: act, reason } });
   };
-  return { run, isPending: decide.isPending || manual.isPending || refund.isPending };
+  return { run, isPending: [decide, manual, refund, close].some((call) => call.isPending) };
 }
 
 function ActDialog({
