@@ -325,9 +325,10 @@ interface SettledCall {
   readonly mayWait?: boolean;
 }
 
-/** By whose price it was reserved, and which group answered: behind all else. */
-function groupWords({ caller, heldBy }: Pick<SettledCall, "caller" | "heldBy">): string {
-  return `${heldBy === undefined ? "" : `（按分组 ${heldBy} 预留）`}（分组 ${caller.group}）`;
+/** Behind all else: by whose price it was reserved, and which group answered. */
+function withGroups(content: string, { caller, heldBy }: Pick<SettledCall, "caller" | "heldBy">): string {
+  const held = heldBy === undefined ? content : `${content}（按分组 ${heldBy} 预留）`;
+  return `${held}（分组 ${caller.group}）`;
 }
 
 /** The settlement of a call; without a row for the log where LogConsumeEnabled is off. */
@@ -343,7 +344,7 @@ export function settlementOf(
   const memberId = caller.userId === userId ? undefined : caller.userId;
   const log = options.get("LogConsumeEnabled")
     ? {
-        content: caller.isGroupNamed ? `${content}${groupWords(call)}` : content,
+        content: caller.isGroupNamed ? withGroups(content, call) : content,
         model_name: model,
         elapsed_time: clock.now() - startedMs,
         first_byte_time: firstByteMs === 0 ? 0 : Math.max(1, firstByteMs - startedMs),
