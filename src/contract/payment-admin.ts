@@ -24,6 +24,7 @@ export const PAYMENT_DOUBTS: Readonly<Record<string, string>> = {
   not_listed: "支付平台的账单里没有这笔付款",
   return_early: "付款到账之前就有退款或拒付",
   other_payment: "退的是该订单的另一笔付款",
+  return_failed: "已登记为完成的退款后来在支付平台失败，款项没有到付款人手中",
   dispute_won: "拒付已撤销，付款尚未入账",
   return_unsure: "支付平台那边有退款，但没有说清金额，请到平台核实",
   awaits_second: "补单等待另一位超级管理员批准",

@@ -9,7 +9,7 @@ import { askOrder, depsOf, type OrderTools } from "./orders.ts";
 import { bringPayment } from "./proofs.ts";
 import type { CallbackRequest, Instance, Notice, Reply } from "./provider.ts";
 import { lookAtSubscription } from "./renewal-looks.ts";
-import { bringReversal } from "./reversals.ts";
+import { bringBounced, bringReversal } from "./reversals.ts";
 
 /** The answer for a provider, after everything is stored; undefined = there is no such address. Throws: StoreError. */
 export async function takeCallback(
@@ -44,6 +44,10 @@ async function bring(
   { notice, request }: { notice: Exclude<Notice, { kind: "refused" | "again" }>; request: CallbackRequest },
 ): Promise<boolean> {
   if (notice.kind === "ignored") return true;
+  if (notice.kind === "bounced") {
+    await bringBounced(tools, instance, notice);
+    return true;
+  }
   const body = request.method === "GET" ? request.query : Buffer.from(request.body).toString("utf8");
   const origin: Origin = { kind: "notify", key: notice.key, body };
   if (notice.kind === "subscription")

@@ -196,6 +196,14 @@ export interface Reversal {
   readonly isUndone: boolean;
 }
 
+/** A refund that did not reach its payer, by the provider's id and, where it is one of ours, our number. */
+export interface Bounced {
+  readonly refundId: string;
+  /** "" = it was made at the provider. */
+  readonly refundNo: string;
+  readonly tradeNo: string;
+}
+
 /** Money that went back, without an amount that counts. */
 export type Unsure = Pick<Reversal, "providerId" | "orderNo" | "tradeNo">;
 
@@ -210,6 +218,7 @@ export type Notice =
   /** Something happened to a subscription. */
   | { readonly kind: "subscription"; readonly id: string; readonly key: string }
   | { readonly kind: "reversed"; readonly reversal: Reversal; readonly key: string }
+  | ({ readonly kind: "bounced" } & Bounced)
   /** What to look at could not be fetched: the provider has to tell again. */
   | { readonly kind: "again" };
 

@@ -199,6 +199,33 @@ describe.each(databases)("money that goes back on $name", (database) => {
     expect(await gained()).toBe(LEFT);
   });
 
+  test("a refund that fails at Stripe after it was booked waits for a person, once; one that was never booked is nothing", async () => {
+    const { no, tell, pay, gained } = await ordered("stripe");
+    await pay();
+    const fail = async (id: string, change: object = {}) => {
+      all.stripe.refunds.set(id, { ...all.stripe.refunds.get(id), ...change, id, status: "failed" });
+      for (const type of ["refund.failed", "refund.updated"]) {
+        const { body, header } = all.stripe.event(type, id);
+        await tell({ body, headers: { "stripe-signature": header } });
+      }
+    };
+    const payment_intent = `pi_${at("stripe").desk.order(no).tradeNo}`;
+    await fail("re_never", { amount: 1_000, payment_intent, metadata: {} });
+    expect([await open("return_failed", [no]), await gained()]).toEqual([[], CREDITED]);
+    await tell(back("stripe", no));
+    await fail(`pyr_${serial}`);
+    const [event, ...others] = await open("return_failed", [no]);
+    expect([others, event?.facts.includes("1000"), await gained()]).toEqual([[], true, LEFT]);
+    // One of ours, which is known by its number.
+    const known = new Set(all.stripe.refunds.keys());
+    const wish = { amount: "10.00", reason: "测试" };
+    const made = await world.app.call(asRoot, "POST", `/api/payment/manage/${no}/refund`, wish);
+    expect(made.message).toBe("");
+    const ours = [...all.stripe.refunds.keys()].find((id) => !known.has(id)) ?? "";
+    await fail(ours);
+    expect(await open("return_failed", [no])).toHaveLength(2);
+  });
+
   test("sums that are told at the same time count once: 2 yuan and then 4 are 4", async () => {
     const { no, tell, pay, gained } = await ordered("alipay");
     await pay();

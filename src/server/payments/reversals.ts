@@ -12,7 +12,7 @@ import {
   settleEvents,
 } from "#server/store/orders.ts";
 import { bringOddity, changeOrder, type EvidenceTools, type Origin } from "./evidence.ts";
-import type { Instance, Reversal } from "./provider.ts";
+import type { Bounced, Instance, Reversal } from "./provider.ts";
 
 interface Told {
   readonly reversal: Reversal;
@@ -43,10 +43,32 @@ export async function bringReversal(
   return isNew;
 }
 
+/**
+ * A refund that is booked as done and did not reach its payer after all: a person sends the money again, or gives the quota back. Kept and told
+ * once, however often the provider tells.
+ */
+export async function bringBounced(
+  tools: EvidenceTools,
+  instance: Instance,
+  { refundId, refundNo, tradeNo }: Bounced,
+): Promise<void> {
+  const order = await orderOf(tools, instance, { orderNo: "", tradeNo });
+  const booked = (await listRefunds(tools.db, order?.order_no ?? "")).find(
+    (row) => row.provider_id === refundId || (refundNo !== "" && row.refund_no === refundNo),
+  );
+  if (!order || booked?.state !== "done") return;
+  await bringOddity(tools, instance, {
+    orderNo: order.order_no,
+    verdict: "return_failed",
+    origin: { kind: "notify", key: `bounced/${refundId}`, body: "" },
+    facts: { trade_no: tradeNo, amount_minor: booked.amount_minor, currency: order.currency },
+  });
+}
+
 async function orderOf(
   { db }: EvidenceTools,
   instance: Instance,
-  { orderNo, tradeNo }: Reversal,
+  { orderNo, tradeNo }: Pick<Reversal, "orderNo" | "tradeNo">,
 ): Promise<OrderRow | undefined> {
   const named = orderNo === "" ? undefined : await findOrder(db, orderNo);
   const order = named ?? (await findOrderByTrade(db, instance.id, tradeNo));

@@ -44,25 +44,36 @@ export async function refundOf(
   deps: ProviderDeps,
 ): Promise<Notice> {
   if (type === "charge.refunded" || !OBJECT.test(id)) return { kind: "ignored" };
-  return fetched(instance, { key, path: `/v1/refunds/${id}`, read: refundReversal }, deps);
+  const read = (body: Body) => bouncedOf(body) ?? noticeOf(refundReversal(body), key);
+  return fetched(instance, { path: `/v1/refunds/${id}`, read }, deps);
 }
 
 export async function disputeOf(instance: Instance, { id, key }: Named, deps: ProviderDeps): Promise<Notice> {
   if (!OBJECT.test(id)) return { kind: "ignored" };
-  return fetched(instance, { key, path: `/v1/disputes/${id}`, read: disputeReversal }, deps);
+  const read = (body: Body) => noticeOf(disputeReversal(body), key);
+  return fetched(instance, { path: `/v1/disputes/${id}`, read }, deps);
+}
+
+function noticeOf(reversal: Reversal | undefined, key: string): Notice {
+  return reversal ? { kind: "reversed", key, reversal } : { kind: "ignored" };
+}
+
+/** A refund may fail days after it succeeded, when the payer's bank sends it back (https://docs.stripe.com/refunds, 2026-11). */
+function bouncedOf(body: Body): Notice | undefined {
+  const [refundId, tradeNo] = [textOf(body["id"]), textOf(body["payment_intent"])];
+  const refundNo = textOf(memberOf(body, "metadata")["refund_no"]);
+  return body["status"] === "failed" ? { kind: "bounced", refundId, refundNo, tradeNo } : undefined;
 }
 
 interface Source {
-  readonly key: string;
   readonly path: string;
-  readonly read: (body: Body) => Reversal | undefined;
+  readonly read: (body: Body) => Notice;
 }
 
-async function fetched(instance: Instance, { key, path, read }: Source, deps: ProviderDeps): Promise<Notice> {
+async function fetched(instance: Instance, { path, read }: Source, deps: ProviderDeps): Promise<Notice> {
   const answer = await stripeCall(instance, deps, { method: "GET", path });
   if (answer.kind === "unclear") return { kind: "again" };
-  const reversal = answer.kind === "ok" ? read(answer.body) : undefined;
-  return reversal ? { kind: "reversed", key, reversal } : { kind: "ignored" };
+  return answer.kind === "ok" ? read(answer.body) : { kind: "ignored" };
 }
 
 /** A refund to a bank account takes days to succeed, and a dispute is decided after months. Unit: seconds. */
