@@ -10,6 +10,7 @@ import { changeSeenUser, revokeAccess } from "#server/store/user-acts.ts";
 import { type UserRow, updateUserProfile } from "#server/store/users.ts";
 import { type Claims, groupOf, staffSetOf, teamsOf } from "./claims.ts";
 import type { Provider } from "./login-providers.ts";
+import { isStaff, isSuper } from "./may.ts";
 import { type SeatChange, seatBy } from "./seats.ts";
 
 /** What became of an administrator's rights; for the audit log. */
@@ -119,7 +120,7 @@ async function grantStaff(tx: Db, { user, given, told }: Grant, notes: GrantNote
   const before = isGivenStaff(user, given) ? staff_set_id : 0;
   const kept = { rights: { role, staff_set_id }, isChanged: false, given: before };
   // Administrators whom people made are theirs to change.
-  if (role !== Role.user && before === 0) return kept;
+  if (isStaff(user) && before === 0) return kept;
   const set = told.staffSet ?? before;
   // A set that was deleted meanwhile gives nothing, and does not take away either.
   if (set === before || (set !== 0 && (await findStaffSet(tx, set)) === undefined)) return kept;
@@ -131,8 +132,8 @@ async function grantStaff(tx: Db, { user, given, told }: Grant, notes: GrantNote
   return { rights, isChanged: true, given: set };
 }
 
-function isGivenStaff({ role, staff_set_id }: UserRow, { granted_set }: Given): boolean {
-  return granted_set !== 0 && role === Role.admin && staff_set_id === granted_set;
+function isGivenStaff(user: UserRow, { granted_set }: Given): boolean {
+  return granted_set !== 0 && isStaff(user) && !isSuper(user) && user.staff_set_id === granted_set;
 }
 
 function kindOf(before: number, after: number): StaffChange["kind"] {

@@ -1,7 +1,7 @@
 // Whose account an identity at a login provider opens: (provider, subject) decides, an address only where the operator says so, and never
 // for staff (requirements I42, I43). Nothing here believes an address that the provider may not speak for.
 
-import { Role, UserStatus } from "#contract/user.ts";
+import { UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -33,7 +33,7 @@ import { isProtected } from "./factors.ts";
 import { type GrantNotes, grant, takeBack, toldBy } from "./grants.ts";
 import { admitArrival } from "./invitations.ts";
 import { type Provider, settingsOf } from "./login-providers.ts";
-import { isSuper } from "./may.ts";
+import { isStaff, isSuper } from "./may.ts";
 import { createAccount } from "./new-account.ts";
 import type { OutsidePerson } from "./outside-person.ts";
 
@@ -93,7 +93,7 @@ async function adopt(
   if (!user) return undefined;
   const { provider } = vouched;
   // An address of the same mailbox with another tag is not the one that was proved.
-  const isSame = user.email === email && user.status === UserStatus.enabled && user.role === Role.user;
+  const isSame = user.email === email && user.status === UserStatus.enabled && !isStaff(user);
   const isFree = !(await findIdentityOfUser(tools.db, user.id, provider.id));
   const isGuarded = isProtected(await countFactors(tools.db, user.id));
   const isOpen = provider.settings.links_by_mail && isSame && isFree && !isGuarded;

@@ -1,6 +1,5 @@
 // Codes that prove an e-mail address: for a registration, or to bind the address to an account (requirements W4.2, W4.3).
 import type { Language } from "#contract/language.ts";
-import { Role } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -12,6 +11,7 @@ import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
 import { domainOf, type Joined, joinByDomain } from "./mail-domains.ts";
 import { limitMail, type Mailer } from "./mailer.ts";
+import { isStaff } from "./may.ts";
 
 export type VerificationTools = Pick<
   Tools,
@@ -97,8 +97,8 @@ async function joinByAddress(
 ): Promise<Joined | undefined> {
   const domain = await domainOf(tx, email);
   if (domain === undefined) return undefined;
-  const { group: own, role } = await getUser(tx, userId);
-  const isNew = domain.group !== "" && own === "default" && role === Role.user;
+  const user = await getUser(tx, userId);
+  const isNew = domain.group !== "" && user.group === "default" && !isStaff(user);
   if (isNew) await updateUserProfile(tx, userId, { group: domain.group });
   return joinByDomain(tx, domain, { userId, group: isNew ? domain.group : "", now: clock.seconds() });
 }
