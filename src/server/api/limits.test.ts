@@ -294,6 +294,9 @@ describe.each(databases)("limits on $name", (database) => {
 
   test.each([
     [{ kind: "rpm", amount: -1 }],
+    [{ kind: "cost", amount: 0.5 }],
+    [{ kind: "cost", amount: -1 }],
+    [{ kind: "quota", amount: 1e308 }],
     [{ kind: "rpm", amount: 1, mode: "soft" }],
     [{ kind: "quota", amount: 1, mode: "clamp" }],
     [{ kind: "quota", amount: 1, model_pattern: "*gpt" }],

@@ -175,6 +175,34 @@ describe.each(engines)("budgets on %s", (engine) => {
     }
   }, 600_000);
 
+  test("a call of 128 choices is set aside for all of them: refused where they do not fit, in no budget of any level", async () => {
+    const { key, levels } = await newcomer();
+    const ask = async (choices: object) => {
+      const body = JSON.stringify({ ...JSON.parse(bodyOf(false)), ...choices });
+      const headers = { authorization: `Bearer sk-${key}`, "content-type": "application/json" };
+      const response = await fetch(`${urls[0]}/v1/chat/completions`, { method: "POST", headers, body });
+      const { error } = await response.json();
+      return [response.status, error?.code];
+    };
+    const all = (PROMPT + OUTPUT * 2 * 128) * 15;
+    for (const name of LEVELS)
+      await seedLimit(first().ctx, {
+        ...levels[name],
+        amount: name === "team" ? all - 1 : all,
+        time_window: "day",
+      });
+    await allHear();
+    expect(await ask({ n: 128 })).toEqual([400, "request_exceeds_limit"]);
+    expect(await counted()).toEqual([]);
+    expect(await ask({ n: 127 })).toEqual([200, undefined]);
+    // The upstream made one.
+    expect(await counted()).toEqual(LEVELS.map(() => [PRICE, 0]));
+    // The rest has no room for as many again: that is another day's.
+    expect(await ask({ n: 127 })).toEqual([429, "usage_limit_reached"]);
+    expect(await ask({ n: 100 })).toEqual([200, undefined]);
+    expect(await counted()).toEqual(LEVELS.map(() => [PRICE * 2, 0]));
+  });
+
   test("calls that run over midnight are paid by the day that they began in", async () => {
     // The end of the day in the zone of BudgetTimeZone, Asia/Shanghai.
     const dayMs = 86_400_000;

@@ -78,16 +78,21 @@ describe.each(engines)("answers that run on %s", (engine) => {
   }
 
   /** The words of a stream that names no cap, and the error it ends with. */
-  async function listen(key: string) {
+  async function listen(key: string, more: object = {}) {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer sk-${key}` },
-      body: JSON.stringify({ model: "gpt-4", messages: [{ role: "user", content: "hi" }], stream: true }),
+      body: JSON.stringify({
+        model: "gpt-4",
+        messages: [{ role: "user", content: "hi" }],
+        stream: true,
+        ...more,
+      }),
     });
     const text = await response.text();
     const events = text.split("\n").filter((line) => line.startsWith("data: {"));
     const error = events.map((event) => JSON.parse(event.slice(6)).error).find((one) => one !== undefined);
-    return { status: response.status, words: events.length, text, error };
+    return { status: response.status, head: response.headers, words: events.length, text, error };
   }
 
   /** Some more than twice the first reservation covers, and what comes for who did not break it off by then. */
@@ -128,6 +133,22 @@ describe.each(engines)("answers that run on %s", (engine) => {
     expect(words).toBeGreaterThan(10);
     expect(await spent()).toBeLessThan(amount + 500 * 30);
     expect(await spent()).toBeGreaterThan(AT_FIRST);
+  });
+
+  test("under a limit that lowers the output a stream is sent with a cap for all its choices, and broken off where its upstream heeds none", async () => {
+    const { key, tokenId, spent } = await newcomer();
+    const amount = AT_FIRST;
+    const clamp = { kind: "cost", amount, mode: "clamp" } as const;
+    await seedLimit(app.ctx, { subject: "token", subject_id: tokenId, ...clamp });
+    upstream.script(long);
+    const { error, head } = await listen(key, { n: 2 });
+    const sent = upstream.journal.at(-1)?.json.max_tokens;
+    expect(sent * 2 * 30).toBeLessThanOrEqual(amount);
+    expect(sent * 2 * 30).toBeGreaterThan(amount * 0.9);
+    expect(head.get("x-tollgate-max-tokens")).toBe(String(sent));
+    expect(error).toMatchObject({ type: "invalid_request_error", code: "request_cost_limit" });
+    // The first 24 pieces may have come by then, none of those that wait for the end.
+    expect(await spent()).toBeLessThan(2_500 * 30);
   });
 
   test("within both limits a stream comes to its end", async () => {
