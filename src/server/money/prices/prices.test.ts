@@ -34,6 +34,24 @@ const fresh = (text: string) =>
   Object.fromEntries(draft(text).map((row) => [row.model, row.fresh ?? row.flags]));
 
 describe("a price list", () => {
+  test.each([
+    [
+      "a model of LiteLLM",
+      '{"m":{"input_cost_per_token":1e-6},"\\u006d":{"input_cost_per_token":2e-6}}',
+      "m",
+    ],
+    ["a model of New API's ratios", '{"data":{"model_ratio":{"a,{":1,"b":[1,{"x":":"}],"a,{":2}}}', "a,{"],
+    ["a price of models.dev", '{"v":{"models":{"m":{"cost":{"input":1,"output":1,"input":2}}}}}', "input"],
+  ])("that has %s twice is refused and says which", (_, text, name) => {
+    expect(() => readPriceList(text)).toThrow(new PriceListError(`价目表中“${name}”重复出现`));
+  });
+
+  test("may have one name in several objects", () => {
+    const text =
+      '{"m":{"litellm_provider":"v","input_cost_per_token":1e-6,"x":{"m":"m"}},"n":{"litellm_provider":"v","input_cost_per_token":1e-6,"x":"n:\\"n"}}';
+    expect([...readPriceList(text).list.keys()]).toEqual(["m", "n"]);
+  });
+
   test("of models.dev is in dollars a million tokens, the maker's own before a reseller's", () => {
     const text = `{
       "reseller": {"models": {"m": {"cost": {"input": 1, "output": 1}}}},
