@@ -19,37 +19,44 @@ export function parseList(text: string): Fields {
     throw new PriceListError("价目表不是 JSON");
   }
   if (!isFields(root)) throw new PriceListError("价目表须为 JSON 对象");
-  const repeated = repeatedName(text);
-  // Of two prices of a model the later one would win unseen.
-  if (repeated !== undefined) throw new PriceListError(`价目表中“${repeated.slice(0, 100)}”重复出现`);
   return root;
 }
 
 /** Strings, and what begins, parts and ends objects and arrays; the rest of a valid JSON text tells nothing of names. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-function unquoted(text: string): string {
-  return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
+/** An object or array that is open. */
+interface Open {
+  /** Of an object, so far; an array has none. */
+  readonly names: Set<string>;
+  /** The name that stands now. */
+  at: string;
 }
 
-/** A name that one object of a valid JSON text has twice; undefined = none has. */
-function repeatedName(text: string): string | undefined {
-  /** Of the objects that are open the names so far; of arrays undefined. */
-  const open: (Set<string> | undefined)[] = [];
+/**
+ * Where a valid JSON text has a name twice in one object, which no parser tells: the names that lead there, and the name itself. Of two prices of
+ * a model the later one would win unseen.
+ */
+export function repeatedNames(text: string): readonly (readonly string[])[] {
+  const found: string[][] = [];
+  const open: Open[] = [];
   let last = "";
   for (const [token] of text.matchAll(TOKENS)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "[") open.push(undefined);
+    const inner = open.at(-1);
+    if (token === "{" || token === "[") open.push({ names: new Set(), at: "" });
     else if (token === "}" || token === "]") open.pop();
-    else if (token === ":") {
-      const name = unquoted(last);
-      const names = open.at(-1);
-      if (names?.has(name) === true) return name;
-      names?.add(name);
+    else if (token === ":" && inner !== undefined) {
+      inner.at = unquoted(last);
+      if (inner.names.has(inner.at)) found.push(open.map(({ at }) => at));
+      inner.names.add(inner.at);
     }
     last = token;
   }
-  return undefined;
+  return found;
+}
+
+function unquoted(text: string): string {
+  return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -10,6 +10,7 @@ import {
   own,
   PriceListError,
   parseList,
+  repeatedNames,
   rowsOf,
   textOf,
 } from "./list-json.ts";
@@ -44,7 +45,20 @@ export function readPriceList(text: string, format?: PriceFormat): { format: Pri
   if (shape === undefined) throw new PriceListError("认不出这种价目表，请选择格式");
   const list = READERS[shape](root);
   if (list.size === 0) throw new PriceListError("价目表中没有模型，请检查格式与地址");
-  return { format: shape, list };
+  return { format: shape, list: doubtful(list, repeatedNames(text)) };
+}
+
+/** The list without a price where a model, or something of it, stands twice. Throws: PriceListError where that is of no model of it. */
+function doubtful(list: PriceList, repeated: readonly (readonly string[])[]): PriceList {
+  if (repeated.length === 0) return list;
+  const checked = new Map(list);
+  for (const path of repeated) {
+    const models = path.filter((name) => list.has(name));
+    if (models.length === 0)
+      throw new PriceListError(`价目表中“${(path.at(-1) ?? "").slice(0, 100)}”重复出现`);
+    for (const model of models) checked.set(model, "twice");
+  }
+  return checked;
 }
 
 function shapeOf(root: Fields): PriceFormat | undefined {

@@ -34,15 +34,30 @@ const fresh = (text: string) =>
   Object.fromEntries(draft(text).map((row) => [row.model, row.fresh ?? row.flags]));
 
 describe("a price list", () => {
+  test("has no price of a model that an object of it names twice, or something of it", () => {
+    const price = { litellm_provider: "v", input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+    const [one, other] = [JSON.stringify(price), JSON.stringify({ ...price, input_cost_per_token: 2e-6 })];
+    expect(fresh(`{"m":${one},"\\u006d":${other},"n":${one}}`)).toEqual({
+      m: ["twice"],
+      n: listPrice("0.5", "1"),
+    });
+    expect(fresh('{"data":{"model_ratio":{"a,{":1,"b":2,"a,{":2},"x":[1,{"y":":"}]}}')).toMatchObject({
+      "a,{": ["twice"],
+    });
+    const cost = '"cost":{"input":1,"output":1';
+    expect(fresh(`{"groq":{"models":{"m":{${cost},"input":2}},"n":{${cost}}}}}}`)).toEqual({
+      m: ["twice"],
+      n: listPrice("0.5", "1"),
+    });
+  });
+
   test.each([
     [
-      "a model of LiteLLM",
-      '{"m":{"input_cost_per_token":1e-6},"\\u006d":{"input_cost_per_token":2e-6}}',
-      "m",
+      '{"groq":{"models":{"m":{"cost":{"input":1,"output":1}}}},"groq":{"models":{"n":{"cost":{"input":1,"output":1}}}}}',
+      "groq",
     ],
-    ["a model of New API's ratios", '{"data":{"model_ratio":{"a,{":1,"b":[1,{"x":":"}],"a,{":2}}}', "a,{"],
-    ["a price of models.dev", '{"v":{"models":{"m":{"cost":{"input":1,"output":1,"input":2}}}}}', "input"],
-  ])("that has %s twice is refused and says which", (_, text, name) => {
+    ['{"data":[{"id":"v/m","pricing":{"prompt":"1","prompt":"2","completion":"1"}}]}', "prompt"],
+  ])("that has a name twice which is of no model is refused: %s", (text, name) => {
     expect(() => readPriceList(text)).toThrow(new PriceListError(`价目表中“${name}”重复出现`));
   });
 
