@@ -313,7 +313,10 @@ describe.each(engines)("limits of calls on %s", (engine) => {
     await limit({ subject: "user", subject_id: who.userId, kind: "running", amount: 3 });
     const before = nodes.upstream.journal.length;
     const answers = Array.from({ length: 8 }, (_, index) => ask(who.key, ASK, index));
-    await expect.poll(() => nodes.upstream.journal.length - before, { timeout: 10_000 }).toBe(3);
+    let answered = 0;
+    for (const one of answers) void one.then(() => (answered += 1));
+    // One that is looked at only when others have ended has room.
+    await expect.poll(() => [nodes.upstream.journal.length - before, answered]).toEqual([3, 5]);
     opened.resolve();
     expect(await count(answers)).toEqual([3, 5]);
   });
