@@ -260,7 +260,8 @@ it("of a channel with fifty keys says of each why it is in or out, page by page"
     manage(url, "PUT", `/api/channel/${id}/keys`, { ids: keys.slice(from, to), ...what });
   await change(0, 4, { status: 2 });
   await change(4, 7, { models: "gpt-4o" });
-  await change(7, 17, { limits: { rpm: 1, day_quota: 5_000_000 } });
+  // Full until the day ends, however long the page takes to be read.
+  await change(7, 17, { limits: { rpm: 600, day_quota: 1 } });
   await change(17, 18, { proxy: "direct" });
   await change(18, 20, { limits: { rpm: 600, tpm: 90_000, running: 4 } });
   upstream.script((res, asked) =>
@@ -276,7 +277,7 @@ it("of a channel with fifty keys says of each why it is in or out, page by page"
   await table.getByText("参与选择").first().waitFor();
   await screenshots(page, "route-keys");
   await page.getByTitle("2", { exact: true }).click();
-  await table.getByText("每分钟请求数已满").first().waitFor();
+  await table.getByText("每日额度已满").first().waitFor();
   await page.getByRole("combobox", { name: `渠道 ${id} 的密钥按结论筛选` }).click();
   await page.getByTitle("已禁用 4").click();
   await table

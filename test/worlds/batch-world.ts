@@ -133,6 +133,14 @@ export function createBatchWorld(options?: WorldOptions) {
       await world.ctx.db.updateTable("tasks").set({ next_at: 0 }).where("is_booked", "=", 0).execute();
       await pollTasks(world.ctx);
     },
+    /** Puts off what is under way: nothing comes to its turn by itself. */
+    async postpone() {
+      await world.ctx.db
+        .updateTable("tasks")
+        .set({ next_at: 2 ** 40 })
+        .where("is_booked", "=", 0)
+        .execute();
+    },
     rowOf: (id: string) =>
       world.ctx.db.selectFrom("tasks").selectAll().where("task_id", "=", id).executeTakeFirstOrThrow(),
     /** What was charged in this test, entry by entry. */

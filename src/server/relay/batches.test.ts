@@ -230,8 +230,14 @@ describe("ends", () => {
   test("results that lack lines at first are read again, and then booked as they are", async () => {
     const { made, upstreamId } = await batch.submitted(named(2).map((id) => requestLine(id)));
     batch.upstream.end(upstreamId, { output: answerLine("r-1"), counts: { completed: 2, failed: 0 } });
-    expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "finalizing" });
-    expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "finalizing" });
+    // However often a client looks, the store is given its time.
+    for (let look = 0; look < 5; look += 1) {
+      expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "finalizing" });
+      await batch.postpone();
+    }
+    await batch.sweep();
+    expect(await batch.rowOf(made.id)).toMatchObject({ outcome: "", misses: 2 });
+    await batch.sweep();
     expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "completed" });
     expect(await batch.charges()).toEqual([LINE_PRICE]);
   });
@@ -251,9 +257,26 @@ describe("ends", () => {
     const { made } = await batch.submitted([requestLine("r-1")]);
     for (const status of [404, 404, 503, 404, 503, 404, 404]) {
       batch.upstream.fail("/v1/batches", status);
+      await batch.sweep();
+      await batch.postpone();
       expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "validating" });
     }
     expect(await batch.rowOf(made.id)).toMatchObject({ outcome: "", misses: 2 });
+    await batch.sweep();
+    expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "failed" });
+    expect((await world.money()).open).toBe(0);
+  });
+
+  test("a client that looks again and again counts one 404, and the upstream is asked in its turn", async () => {
+    const { made } = await batch.submitted([requestLine("r-1")]);
+    batch.upstream.fail("/v1/batches", 404);
+    for (let look = 0; look < 6; look += 1) {
+      expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "validating" });
+      await batch.postpone();
+    }
+    expect(await batch.rowOf(made.id)).toMatchObject({ outcome: "", misses: 1 });
+    await batch.sweep();
+    await batch.sweep();
     expect(await batch.client().batches.retrieve(made.id)).toMatchObject({ status: "failed" });
     expect((await world.money()).open).toBe(0);
   });

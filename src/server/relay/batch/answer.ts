@@ -108,8 +108,13 @@ async function aboutBatches(call: Call, caller: Caller): Promise<JsonRecord> {
   if (route.verb === "cancel") {
     const outcome = !hasEnded(row) && row.outcome === "" && (await cancelTask(ctx, row));
     if (outcome !== true) throw new LocalError(outcome || localErrors.taskNotCancellable());
-  } else if (!hasEnded(row)) await lookAfter(ctx, row);
+  } else if (isAskable(row, ctx.clock.seconds())) await lookAfter(ctx, row);
   return batchObject(await ownBatch(call, caller, route.id));
+}
+
+/** Where its upstream did not know it, or had too few results yet, it is asked again in its turn: a client's looks hasten no end. */
+function isAskable(row: TaskRow, nowSec: number): boolean {
+  return !hasEnded(row) && (row.misses === 0 || nowSec >= row.next_at);
 }
 
 async function batchesOf(call: Call, caller: Caller): Promise<JsonRecord> {
