@@ -74,9 +74,10 @@ const SUMS = [
   FROM log_rollups GROUP BY 2, 3`,
 );
 
-const TEAM_SUMS = [
+const ENTRY_SUMS = [
   ["member", "user_id || ' ' || member_id", "member_id > 0"],
   ["project", "cast(project_id AS text)", "project_id > 0"],
+  ["token-model", "user_id || ' ' || token_id || '\n' || model_name", "type = 2"],
 ].map(
   ([dimension, key, where]) => `
   INSERT INTO log_sums (dimension, key, hour, quota, prompt_tokens, completion_tokens, requests)
@@ -168,6 +169,6 @@ async function fill(run: Run, indexList: string, { rows, say }: { rows: number; 
     "indexes",
     indexes.map(({ text }) => String(text)),
   );
-  await step("sums", [ROLLUPS, ...SUMS, ...TEAM_SUMS]);
+  await step("sums", [ROLLUPS, ...SUMS, ...ENTRY_SUMS]);
   await step("spans, users, tokens, teams", [SPANS, PEOPLE, TOKENS, ...TEAMS]);
 }

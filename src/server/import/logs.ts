@@ -156,6 +156,7 @@ async function addSums(db: Db, logs: readonly LogRow[]): Promise<void> {
   await upsert(db, "log_rollups", keys, [...rollups.values()]);
 }
 
+/** Not `token-model`: statements put it beside what the ledger booked, and these calls are not in the ledger. */
 const DIMENSIONS = ["all", "user", "token", "model", "channel", "model-channel"] as const;
 
 function noSum(hour: number): HourSum {

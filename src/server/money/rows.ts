@@ -252,6 +252,8 @@ export interface SumPart extends HourSums {
 /** What is added along all dimensions at once. */
 export interface RollupPart extends HourSums {
   readonly userId: number;
+  /** 0 = without a token. The stored sums know a token by its name, which several of an account may have. */
+  readonly tokenId: number;
   readonly tokenName: string;
   readonly modelName: string;
   readonly channelId: number;

@@ -166,7 +166,8 @@ function record(desk: Desk, { bill, user, token, booking, plan, earned, tokenAmo
   const { keyId = 0 } = bill;
   const projectId = token?.projectId ?? 0;
   const call = {
-    ...{ userId: user.id, tokenName, modelName, channelId, keyId, memberId, projectId },
+    ...{ userId: user.id, tokenId: bill.tokenId, tokenName, modelName },
+    ...{ channelId, keyId, memberId, projectId },
     ...{ charged, promptTokens, completionTokens },
   };
   const { cost = UNKNOWN_COST } = bill;

@@ -12,6 +12,8 @@ export type Rollups = Map<string, RollupPart>;
 /** The parts of a booked call that statistics are made of. */
 export interface BookedCall {
   readonly userId: number;
+  /** 0 = without a token. */
+  readonly tokenId: number;
   readonly tokenName: string;
   readonly modelName: string;
   readonly channelId: number;
@@ -101,18 +103,19 @@ function within<Id>(all: Map<Id, HourSums>, id: Id, hour: number): HourSums {
 
 /** Where a call belongs; a new part when there is none. */
 function partOf(rollups: Rollups, call: BookedCall, hour: number): RollupPart {
-  const { userId, tokenName, modelName, channelId } = call;
+  const { userId, tokenId, tokenName, modelName, channelId } = call;
   if (rollups.size <= FEW) {
     for (const part of rollups.values()) {
-      const isSameWay = part.userId === userId && part.channelId === channelId && part.hour === hour;
-      if (isSameWay && part.modelName === modelName && part.tokenName === tokenName) return part;
+      const isSameWay = part.tokenId === tokenId && part.channelId === channelId && part.hour === hour;
+      const isSameName = part.modelName === modelName && part.tokenName === tokenName;
+      if (isSameWay && isSameName && part.userId === userId) return part;
     }
   }
   // No name has NUL in it, names may have line breaks.
-  const name = `${hour} ${userId} ${channelId} ${modelName}\0${tokenName}`;
+  const name = `${hour} ${userId} ${tokenId} ${channelId} ${modelName}\0${tokenName}`;
   const known = rollups.get(name);
   if (known) return known;
-  const part = { userId, tokenName, modelName, channelId, ...noSums(hour) };
+  const part = { userId, tokenId, tokenName, modelName, channelId, ...noSums(hour) };
   rollups.set(name, part);
   return part;
 }
@@ -139,6 +142,32 @@ function addAll(known: RollupPart, part: RollupPart): void {
   }
 }
 
+/** The key of `token-model`: the account is in it, since one without a token is many accounts' and a token may move to another one. */
+export function tokenModelKey(
+  userId: number,
+  { tokenId, modelName }: Pick<BookedCall, "tokenId" | "modelName">,
+): string {
+  return `${userId} ${tokenId}\n${modelName}`;
+}
+
+/** The sums along all dimensions as they are stored, for one statement that must not meet a row twice: tokens of one name are one row. */
+export function rollupRows(rollups: Iterable<RollupPart>): Iterable<RollupPart> {
+  const rows = new Map<string, RollupPart>();
+  for (const part of rollups) {
+    const { userId, tokenName, modelName, channelId, hour } = part;
+    const name = `${hour} ${userId} ${channelId} ${modelName}\0${tokenName}`;
+    const known = rows.get(name);
+    if (known === undefined) {
+      rows.set(name, part);
+      continue;
+    }
+    const row = { ...known };
+    addPart(row, part);
+    rows.set(name, row);
+  }
+  return rows.values();
+}
+
 /** The sums along each dimension. */
 export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
   const sums = new Map<string, SumPart>();
@@ -156,6 +185,7 @@ export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
     addAlong("model", modelName);
     addAlong("channel", String(channelId));
     addAlong("model-channel", `${modelName}\n${channelId}`);
+    addAlong("token-model", tokenModelKey(userId, part));
     for (const [keyId, sums] of part.keys ?? []) addAlong("key", String(keyId), sums);
     for (const [id, sums] of part.projects ?? []) addAlong("project", String(id), sums);
     for (const [id, sums] of part.members ?? []) addAlong("member", `${userId} ${id}`, sums);

@@ -4,7 +4,7 @@ import { NOTHING_BOUGHT } from "./bought.ts";
 import type { Operation } from "./operations.ts";
 import { type Books, noLimits, type Reservation } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
-import { addCall, addRollups, type Rollups, sumsOf } from "./rules-sums.ts";
+import { addCall, addRollups, type Rollups, rollupRows, sumsOf } from "./rules-sums.ts";
 
 const parties = { requestId: "r", userId: 1, tokenId: 2 };
 const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
@@ -111,6 +111,7 @@ test("a call that begins and ends in one group leaves no reservation behind", ()
     ["model", "m", 3_600, 4n],
     ["channel", "9", 3_600, 4n],
     ["model-channel", "m\n9", 3_600, 4n],
+    ["token-model", "1 2\nm", 3_600, 4n],
   ]);
 });
 
@@ -211,7 +212,7 @@ const FREE = { cachedTokens: 0, cost: -1, saved: 0, group: "" };
 
 test("costs are summed with what was charged for them alone, by group too, whichever parts they are in", () => {
   const tokens = { promptTokens: 2, completionTokens: 3, cachedTokens: 1, saved: 4 };
-  const ids = { userId: 1, memberId: 0, projectId: 0, keyId: 0, channelId: 2 };
+  const ids = { userId: 1, tokenId: 5, memberId: 0, projectId: 0, keyId: 0, channelId: 2 };
   const call = { ...ids, tokenName: "t", modelName: "a", ...tokens };
   const one: Rollups = new Map();
   addCall(one, { ...call, charged: 10n, cost: 7, group: "vip" }, 1);
@@ -238,7 +239,7 @@ test("costs are summed with what was charged for them alone, by group too, which
 
 test("calls with keys are summed by key too, whichever parts they are in", () => {
   const tokens = { promptTokens: 2, completionTokens: 3, ...FREE };
-  const call = { userId: 1, memberId: 0, projectId: 0, channelId: 2, tokenName: "t", ...tokens };
+  const call = { userId: 1, tokenId: 5, memberId: 0, projectId: 0, channelId: 2, tokenName: "t", ...tokens };
   const one: Rollups = new Map();
   addCall(one, { ...call, keyId: 7, charged: 10n, modelName: "a" }, 1);
   addCall(one, { ...call, keyId: 8, charged: 5n, modelName: "a" }, 1);
@@ -256,7 +257,7 @@ test("calls with keys are summed by key too, whichever parts they are in", () =>
 
 test("calls of a team are summed by member and by project too, whichever parts they are in", () => {
   const tokens = { promptTokens: 2, completionTokens: 3, ...FREE };
-  const call = { userId: 9, keyId: 0, channelId: 2, tokenName: "t", ...tokens };
+  const call = { userId: 9, tokenId: 5, keyId: 0, channelId: 2, tokenName: "t", ...tokens };
   const one: Rollups = new Map();
   addCall(one, { ...call, memberId: 4, projectId: 6, charged: 10n, modelName: "a" }, 1);
   addCall(one, { ...call, memberId: 5, projectId: 0, charged: 5n, modelName: "a" }, 1);
@@ -280,9 +281,46 @@ test("calls of a team are summed by member and by project too, whichever parts t
 
 test("calls whose names have line breaks are summed up apart", () => {
   const tokens = { promptTokens: 1, completionTokens: 1, ...FREE };
-  const call = { userId: 1, memberId: 0, projectId: 0, channelId: 2, keyId: 0, charged: 1n, ...tokens };
+  const ids = { userId: 1, tokenId: 5, memberId: 0, projectId: 0, channelId: 2, keyId: 0 };
+  const call = { ...ids, charged: 1n, ...tokens };
   const rollups = new Map();
   addCall(rollups, { ...call, modelName: "a\nb", tokenName: "c" }, 1);
   addCall(rollups, { ...call, modelName: "a", tokenName: "b\nc" }, 1);
   expect(rollups.size).toBe(2);
+});
+
+test("calls are summed by token and model, also where two tokens have one name: by names they are one row", () => {
+  const tokens = { promptTokens: 10, completionTokens: 3, ...FREE, cachedTokens: 4 };
+  const ids = { userId: 1, tokenId: 5, memberId: 0, projectId: 0, keyId: 0, channelId: 2 };
+  const call = { ...ids, charged: 1n, tokenName: "t", modelName: "a", ...tokens };
+  const one: Rollups = new Map();
+  addCall(one, call, 1);
+  addCall(one, { ...call, tokenId: 6 }, 1);
+  addCall(one, { ...call, channelId: 3 }, 2);
+  const other: Rollups = new Map();
+  addCall(other, call, 3);
+  // Without a token, of two accounts.
+  addCall(other, { ...call, tokenId: 0, tokenName: "" }, 3);
+  addCall(other, { ...call, tokenId: 0, tokenName: "", userId: 2 }, 3);
+  addRollups(one, other);
+  const found = [...sumsOf(one.values())].filter(({ dimension }) => dimension === "token-model");
+  expect(
+    found.map(({ key, requests, promptTokens, cachedTokens, completionTokens }) => ({
+      ...{ key, requests, promptTokens, cachedTokens, completionTokens },
+    })),
+  ).toEqual([
+    { key: "1 5\na", requests: 3, promptTokens: 30, cachedTokens: 12, completionTokens: 9 },
+    { key: "1 6\na", requests: 1, promptTokens: 10, cachedTokens: 4, completionTokens: 3 },
+    { key: "1 0\na", requests: 1, promptTokens: 10, cachedTokens: 4, completionTokens: 3 },
+    { key: "2 0\na", requests: 1, promptTokens: 10, cachedTokens: 4, completionTokens: 3 },
+  ]);
+  const rows = [...rollupRows(one.values())];
+  expect(rows.map((row) => [row.userId, row.tokenName, row.channelId, row.requests])).toEqual([
+    [1, "t", 2, 3],
+    [1, "t", 3, 1],
+    [1, "", 2, 1],
+    [2, "", 2, 1],
+  ]);
+  // What is summed along the dimensions is not changed by it.
+  expect([...one.values()].map(({ requests }) => requests)).toEqual([2, 1, 1, 1, 1]);
 });

@@ -70,13 +70,15 @@ export interface LogSumsTable extends HourSums {
     | "model"
     | "channel"
     | "model-channel"
+    | "token-model"
     | "key"
     | "member"
     | "project"
     | "group";
   /**
-   * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; wallet, blank and user id for
-   * `member`; name for `group`; "" for `all`.
+   * User, channel or key id, token or model name; model name, line feed and channel id for `model-channel`; account, blank, token id, line
+   * feed and model name for `token-model`, which has calls of the ledger only; wallet, blank and user id for `member`; name for `group`; ""
+   * for `all`.
    */
   key: string;
   /** Start of the hour, seconds. */

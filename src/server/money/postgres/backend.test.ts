@@ -1,7 +1,7 @@
 // What a broken connection does to the ledger backend for PostgreSQL (requirements F05, F06).
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { sql } from "kysely";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -9,7 +9,8 @@ import { openStore, type Store } from "#server/store/db.ts";
 import { getUser } from "#server/store/users.ts";
 import { bill, codeTerms, order } from "#test/worlds/ledger-world.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
-import { seedAccount, seedChannel, seedRedemption } from "#test/worlds/stores.ts";
+import { seedAccount, seedChannel, seedRedemption, seedToken } from "#test/worlds/stores.ts";
+import { createPostgresBackend } from "./backend.ts";
 
 type Cut = "before" | "after";
 
@@ -323,4 +324,22 @@ test("a connection that is lost again before its process has shown to be alive d
   });
   await expect.poll(locks, { timeout: 3_000 }).toBe(1);
   await ledger.release(held.requestId);
+});
+
+test("calls of tokens that have one name are stored by the group that they came in", async () => {
+  const one = await seedAccount(direct.db, ledger, { quota: 1_000n });
+  const tokenId = await seedToken(direct.db, one.userId, { unlimited_quota: 1, name: "same" });
+  await direct.db.updateTable("tokens").set({ name: "same" }).where("id", "=", one.tokenId).execute();
+  if (store.dialect !== "postgres") throw new Error("this is PostgreSQL");
+  const backend = createPostgresBackend(store, "names");
+  onTestFinished(() => backend.close());
+  const operations = [one, { ...one, tokenId }].map((parties) => ({
+    ...{ kind: "settle" as const, ...bill(order(parties, 7n), 7n), log: null },
+  }));
+  const outcomes: unknown[] = [];
+  const nowSec = systemClock.seconds();
+  await backend.run({ operations, nowSec, node: "names" }, (_, { kind }) => outcomes.push(kind));
+  expect(outcomes).toEqual(["settle", "settle"]);
+  const rows = direct.db.selectFrom("log_rollups").select(["quota", "requests"]);
+  expect(await rows.where("token_name", "=", "same").execute()).toEqual([{ quota: 14, requests: 2 }]);
 });

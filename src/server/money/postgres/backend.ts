@@ -72,7 +72,7 @@ import {
   windowKey,
 } from "#server/money/rows.ts";
 import { applyOperations, isPartnerOperation } from "#server/money/rules.ts";
-import { sumsOf } from "#server/money/rules-sums.ts";
+import { rollupRows, sumsOf } from "#server/money/rules-sums.ts";
 import { ROLLUP_SHEET, SUM_SHEET } from "#server/money/sum-row-codec.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
@@ -360,7 +360,7 @@ function writesOf(changes: Changes, nowSec: number): Statement[] {
   add("insertEvents", EVENT_SHEET, changes.orderEvents);
   add("insertPartnerLedger", PARTNER_LEDGER_SHEET, changes.partnerLedger);
   add("upsertSums", SUM_SHEET, sumsOf(changes.rollups.values()));
-  add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());
+  add("upsertRollups", ROLLUP_SHEET, rollupRows(changes.rollups.values()));
   add("insertLogs", LOG_SHEET, changes.logs, [spanOf(nowSec)]);
   return writes;
 }

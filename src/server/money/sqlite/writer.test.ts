@@ -130,7 +130,7 @@ test("a journal in the form of the first release that has one is read by every l
   const all = { quota: 17, prompt_tokens: 10, completion_tokens: 12, requests: 2 };
   const sums = (table: string, where: string) =>
     one(`SELECT quota, prompt_tokens, completion_tokens, requests FROM ${table} WHERE ${where}`);
-  for (const dimension of ["all", "user", "token", "model", "channel", "model-channel"])
+  for (const dimension of ["all", "user", "token", "model", "channel", "model-channel", "token-model"])
     expect(sums("log_sums", `dimension = '${dimension}' AND hour = 7200`)).toEqual(all);
   expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
   expect(one("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
