@@ -1,7 +1,14 @@
 // Money of statements: rounded half away from zero, exactly, and added up by tag (requirements Y59).
 import { expect, test } from "vitest";
 import type { StatementUsage } from "./statement.ts";
-import { missingInUsage, moneyOf, StatementMoney, sumUsage, usageByTag } from "./statement-money.ts";
+import {
+  hasTokens,
+  missingInUsage,
+  moneyOf,
+  StatementMoney,
+  sumUsage,
+  usageByTag,
+} from "./statement-money.ts";
 
 test.each([
   // As many decimals as the amount has, two at least.
@@ -50,6 +57,22 @@ test("usage by tag counts a token in each of its tags, and those without behind"
   expect(usageByTag([row])).toEqual([]);
   expect(usageByTag(rows.slice(0, 1)).map(({ tag }) => tag)).toEqual(["a", "b"]);
   expect(sumUsage(rows)).toEqual({ calls: 4, quota: 15, plan_quota: 2, shortfall: 4 });
+});
+
+test("tokens are summed where they are known of every row, by tag too", () => {
+  const tokens = { prompt_tokens: 10, cached_tokens: 4, completion_tokens: 5 };
+  const rows = [
+    { ...row, tags: "a", tokens },
+    { ...row, tags: "a,b", tokens: { ...tokens, cached_tokens: 0 } },
+  ];
+  expect(sumUsage(rows).tokens).toEqual({ prompt_tokens: 20, cached_tokens: 4, completion_tokens: 10 });
+  const mixed = [...rows, { ...row, tags: "b" }];
+  expect(sumUsage(mixed)).not.toHaveProperty("tokens");
+  expect(usageByTag(mixed).map((one) => [one.tag, one.tokens?.cached_tokens])).toEqual([
+    ["a", 4],
+    ["b", undefined],
+  ]);
+  expect([hasTokens(mixed), hasTokens([row]), hasTokens([])]).toEqual([true, false, false]);
 });
 
 test("no money is made where the operator shows none, and rows that add up lack nothing", () => {

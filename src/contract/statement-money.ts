@@ -1,7 +1,7 @@
 // Quota of a statement as money: every line is rounded by itself, so what is then missing to the rounded sum is a line too (四舍五入差, requirements
 // Y59). Whole-number arithmetic; pure.
 import type { QuotaDisplay } from "./quota.ts";
-import type { Statement, StatementHead, StatementUsage } from "./statement.ts";
+import type { Statement, StatementCounts, StatementHead, StatementUsage } from "./statement.ts";
 import { tagsOf } from "./token.ts";
 
 const LEAST_DIGITS = 2;
@@ -28,18 +28,39 @@ export interface UsageSums {
   readonly quota: number;
   readonly plan_quota: number;
   readonly shortfall: number;
+  /** Absent = not known of all the calls. */
+  readonly tokens?: StatementCounts | undefined;
 }
 
 export type UsageColumn = "quota" | "plan_quota" | "shortfall";
 
 export function sumUsage(rows: readonly UsageSums[]): UsageSums {
-  const sum = (column: keyof UsageSums) => rows.reduce((all, row) => all + row[column], 0);
+  const sum = (column: UsageColumn | "calls") => rows.reduce((all, row) => all + row[column], 0);
+  const tokens = sumTokens(rows);
   return {
     calls: sum("calls"),
     quota: sum("quota"),
     plan_quota: sum("plan_quota"),
     shortfall: sum("shortfall"),
+    ...(tokens !== undefined && { tokens }),
   };
+}
+
+/** undefined = of some row they are not known, or there is none. */
+function sumTokens(rows: readonly UsageSums[]): StatementCounts | undefined {
+  const known = rows.flatMap(({ tokens }) => (tokens === undefined ? [] : [tokens]));
+  if (known.length === 0 || known.length < rows.length) return undefined;
+  const sum = (column: keyof StatementCounts) => known.reduce((all, tokens) => all + tokens[column], 0);
+  return {
+    prompt_tokens: sum("prompt_tokens"),
+    cached_tokens: sum("cached_tokens"),
+    completion_tokens: sum("completion_tokens"),
+  };
+}
+
+/** Whether a table of usage has columns of tokens: months that older versions closed know none. */
+export function hasTokens(rows: readonly UsageSums[]): boolean {
+  return rows.some(({ tokens }) => tokens !== undefined);
 }
 
 export interface TagUsage extends UsageSums {

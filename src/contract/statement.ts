@@ -10,6 +10,15 @@ const Month = z.string().regex(MONTH, "月份有误，应如 2026-10");
 /** The entries of one kind: `consume` is what the wallet paid for calls. */
 export const StatementSum = z.object({ kind: z.string(), entries: z.int(), quota: Quota });
 
+/** What was counted of calls, as their providers or our own count said. */
+export const StatementCounts = z.object({
+  prompt_tokens: z.int(),
+  /** Part of `prompt_tokens`. */
+  cached_tokens: z.int().default(0),
+  completion_tokens: z.int(),
+});
+export type StatementCounts = z.output<typeof StatementCounts>;
+
 /** The calls of one token for one model. */
 export const StatementUsage = z.object({
   /** 0 = without a token. */
@@ -25,17 +34,16 @@ export const StatementUsage = z.object({
   plan_quota: Quota,
   /** Price that could not be collected. */
   shortfall: Quota,
+  /**
+   * Of all these calls; absent = not known of each of them, as where some were booked before tokens were summed by token. In a month that
+   * runs, of those too that came while it was read.
+   */
+  tokens: StatementCounts.optional(),
 });
 export type StatementUsage = z.output<typeof StatementUsage>;
 
-/** What models counted, as their providers or our own count said. */
-export const StatementTokens = z.object({
-  model_name: z.string(),
-  prompt_tokens: z.int(),
-  /** Part of `prompt_tokens`. */
-  cached_tokens: z.int().default(0),
-  completion_tokens: z.int(),
-});
+/** By model, of calls that were imported too. */
+export const StatementTokens = StatementCounts.extend({ model_name: z.string() });
 
 /** Money by merchant account; `refunded_minor` has what disputes took. */
 export const StatementMoney = z.object({

@@ -81,6 +81,10 @@ describe.each(engines)("statements on %s", (engine) => {
           );
           expect(row.body.usage.reduce((total, { calls }) => total + calls, 0)).toBe(spent.length);
           // What bill() says each call has used.
+          for (const { calls, tokens } of row.body.usage)
+            expect(tokens).toEqual({
+              ...{ prompt_tokens: calls * 10, cached_tokens: 0, completion_tokens: calls * 5 },
+            });
           expect(row.body.tokens.reduce((total, row) => total + row.prompt_tokens, 0)).toBe(
             spent.length * 10,
           );

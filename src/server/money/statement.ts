@@ -21,8 +21,10 @@ import {
   sumDebt,
   sumEntries,
   sumMoney,
+  sumTokensByKey,
   sumTokensByModel,
 } from "#server/store/statements.ts";
+import { tokenModelKey } from "./rules-sums.ts";
 import { quotaDisplay } from "./signup.ts";
 
 /** Entries that one statement of the database adds up. */
@@ -56,6 +58,12 @@ export interface StatementBody {
     readonly quota: number;
     readonly plan_quota: number;
     readonly shortfall: number;
+    /** Absent where it is not known of all the calls, so in months that older versions closed. */
+    readonly tokens?: {
+      readonly prompt_tokens: number;
+      readonly cached_tokens: number;
+      readonly completion_tokens: number;
+    };
   }[];
   readonly tokens: readonly {
     readonly model_name: string;
@@ -137,7 +145,7 @@ export async function closeMonths(
   let begin = await beginOf(db, userId);
   while (begin !== undefined && begin.month <= last) {
     if (account.maxEntries === 0) return false;
-    const month = await sumMonth(db, { userId, begin, allowance });
+    const month = await sumMonth(db, { userId, begin, allowance, isClosing: true });
     if (month === undefined) return false;
     const { body, ...sums } = month;
     const trail_hash = await findTrailHead(db);
@@ -183,7 +191,7 @@ export async function readOpenMonth(
   const { userId, nowSec, maxEntries } = account;
   const begin = await beginOf(db, userId);
   if (begin === undefined || begin.month <= lastClosedMonth(nowSec)) return undefined;
-  return sumMonth(db, { userId, begin, allowance: { left: maxEntries } });
+  return sumMonth(db, { userId, begin, allowance: { left: maxEntries }, isClosing: false });
 }
 
 /** The month after the last closed one; "" = the account has no entries. */
@@ -221,14 +229,23 @@ async function lastBefore(
   return low;
 }
 
+interface MonthSpan {
+  readonly userId: number;
+  /** Seconds; the month is from the first on and before the second. */
+  readonly start: number;
+  readonly before: number;
+}
+
 interface MonthWork {
   readonly userId: number;
   readonly begin: Begin;
   readonly allowance: Allowance;
+  /** No call is booked in it any more. */
+  readonly isClosing: boolean;
 }
 
 async function sumMonth(db: Db, work: MonthWork): Promise<MonthSums | undefined> {
-  const { userId, begin } = work;
+  const { userId, begin, isClosing } = work;
   const before = monthStart(monthAfter(begin.month));
   const upTo = await lastBefore(db, { userId, begin, before });
   const rows = await addUp(db, work, upTo);
@@ -242,7 +259,7 @@ async function sumMonth(db: Db, work: MonthWork): Promise<MonthSums | undefined>
     closing: begin.opening + rows.reduce((sum, { amount }) => sum + amount, 0),
     body: {
       sums: sumsOf(rows),
-      usage: usageOf(rows),
+      usage: await withTokens(db, usageOf(rows), { ...span, isClosing }),
       tokens: await tokensOf(db, rows, span),
       payments: await sumMoney(db, { userId, after: begin.after, upTo }),
       debt: rows.reduce((sum, row) => sum + debtOf(row), begin.debt),
@@ -319,11 +336,32 @@ function usageOf(rows: readonly EntrySum[]): StatementBody["usage"] {
     }));
 }
 
+/**
+ * What was counted by the hour of each row's calls. Those sums must have as many calls as the ledger: older versions made none, and clocks of
+ * nodes that differ put calls at the turn of a month into the hours of another one. While a month runs they may have the newest calls too.
+ */
+async function withTokens(
+  db: Db,
+  usage: StatementBody["usage"],
+  span: MonthSpan & Pick<MonthWork, "isClosing">,
+): Promise<StatementBody["usage"]> {
+  const keyOf = ({ token_id, model_name }: StatementBody["usage"][number]) =>
+    tokenModelKey(span.userId, { tokenId: token_id, modelName: model_name });
+  const found = await sumTokensByKey(db, usage.map(keyOf), span);
+  return usage.map((row) => {
+    const sums = found.get(keyOf(row));
+    if (sums === undefined) return row;
+    const { requests, ...tokens } = sums;
+    const isWhole = requests === row.calls || (requests > row.calls && !span.isClosing);
+    return isWhole ? { ...row, tokens } : row;
+  });
+}
+
 /** What is summed by the hour of models that the ledger names: calls that were imported are in those sums, but not in the ledger. */
 async function tokensOf(
   db: Db,
   rows: readonly EntrySum[],
-  span: { readonly userId: number; readonly start: number; readonly before: number },
+  span: MonthSpan,
 ): Promise<StatementBody["tokens"]> {
   const models = new Set(rows.filter(({ kind }) => kind === "consume").map(modelOf));
   if (models.size === 0) return [];

@@ -191,6 +191,43 @@ export function sumTokensByModel(
     .execute();
 }
 
+/** How many keys one statement reads the hours of. */
+const KEYS_AT_ONCE = 100;
+
+export interface KeyTokens {
+  /** Calls. */
+  readonly requests: number;
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+}
+
+/** What calls counted in the hours of a span, by keys of the dimension `token-model`; a key without calls is absent. Unit: seconds. */
+export async function sumTokensByKey(
+  db: Db,
+  keys: readonly string[],
+  span: { readonly start: number; readonly before: number },
+): Promise<ReadonlyMap<string, KeyTokens>> {
+  const found = new Map<string, KeyTokens>();
+  for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
+    const { rows } = await tokensQuery(keys.slice(at, at + KEYS_AT_ONCE), span).execute(db);
+    for (const { key, ...sums } of rows) found.set(key, sums);
+  }
+  return found;
+}
+
+/** Names the keys, so that databases read the hours of these alone. */
+export function tokensQuery(
+  keys: readonly string[],
+  { start, before }: { readonly start: number; readonly before: number },
+): RawBuilder<KeyTokens & { readonly key: string }> {
+  const sum = (column: keyof KeyTokens) => sql`${sumInt(sql.ref<number>(column))} AS ${sql.ref(column)}`;
+  return sql<KeyTokens & { readonly key: string }>`
+    SELECT key, ${sum("requests")}, ${sum("prompt_tokens")}, ${sum("cached_tokens")}, ${sum("completion_tokens")}
+    FROM log_sums WHERE dimension = 'token-model' AND key IN (${sql.join(keys)}) AND hour >= ${start} AND hour < ${before}
+    GROUP BY key`;
+}
+
 export interface MoneySum {
   readonly instance_id: number;
   readonly currency: string;
