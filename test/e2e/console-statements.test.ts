@@ -45,9 +45,19 @@ describe("a statement", () => {
     await page.route(`**/api/statement/${month}`, async (route) => {
       const answer = await (await route.fetch()).json();
       const row = { model_name: "claude-sonnet-4-5", calls: 1_234, plan_quota: 70_001, shortfall: 0 };
+      const tokens = { prompt_tokens: 12_345_678, cached_tokens: 2_345_678, completion_tokens: 456_789 };
+      const few = { prompt_tokens: 2_000, cached_tokens: 0, completion_tokens: 11 };
+      // Of the third they are not known, as it was called before a newer version summed them.
       const usage = [
-        { ...row, token_id: 1, token_name: "客服机器人", tags: "正式,客服", quota: 1_234_567 },
-        { ...row, token_id: 2, token_name: "数据分析", tags: "正式", quota: 400_000, plan_quota: 1 },
+        { ...row, token_id: 1, token_name: "客服机器人", tags: "正式,客服", quota: 1_234_567, tokens },
+        {
+          ...{ ...row, tokens: few },
+          token_id: 2,
+          token_name: "数据分析",
+          tags: "正式",
+          quota: 400_000,
+          plan_quota: 1,
+        },
         { ...row, token_id: 3, token_name: "临时", tags: "", quota: 1, plan_quota: 0, shortfall: 5 },
       ];
       const sums = [
@@ -69,19 +79,26 @@ describe("a statement", () => {
     expect(await cells("额度", /^四舍五入差/)).toEqual(["四舍五入差", "", "$0.000001", ""]);
     expect(await cells("额度", /^期末/)).toEqual(["期末", "", "$4.551447", "1,365,434"]);
     expect(await cells("用量", /^四舍五入差/)).toEqual([
-      ...["四舍五入差", "", "$0.000001", "", "", "—", "—", ""],
+      ...["四舍五入差", "", "$0.000001", "", "", "", "", "", "—", "—", ""],
     ]);
     expect(await cells("用量", /^合计/)).toEqual([
-      ...["合计", "", "$5.448560", "1,634,568", "3,702"],
+      ...["合计", "", "$5.448560", "1,634,568", "3,702", "—", "—", "—"],
       ...["$0.233340", "$0.000017", ""],
     ]);
     expect(await cells("按标签", /^正式/)).toEqual([
-      ...["正式", "$5.448557", "1,634,567", "2,468"],
+      ...["正式", "$5.448557", "1,634,567", "2,468", "12,347,678", "2,345,678", "456,800"],
       ...["$0.233340", "—"],
     ]);
     await screenshots(page, "statement-rounded");
     await section("按标签").scrollIntoViewIfNeeded();
     await screenshots(page, "statement-rounded-tags");
+    // On a telephone the columns of tokens would be out of sight.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect
+      .poll(async () => (await cells("用量", /^客服机器人/)).slice(0, 3))
+      .toEqual(["客服机器人", "claude-sonnet-4-5提示 12,345,678其中缓存 2,345,678补全 456,789", "$4.115223"]);
+    expect((await cells("用量", /^临时/))[1]).toBe("claude-sonnet-4-5");
+    expect((await cells("按标签", /^正式/))[0]).toBe("正式提示 12,347,678其中缓存 2,345,678补全 456,800");
     expect(complaints).toEqual([]);
     await context.close();
     await world.setOption("QuotaPerUnit", "500000");

@@ -103,6 +103,30 @@ test("the line is there where something is missing, and nowhere else", () => {
   ]);
 });
 
+test("what is known of tokens stands beside each token and model, and by tag", () => {
+  const sums = { quota: 1, plan_quota: 0, shortfall: 0 };
+  const tokens = { prompt_tokens: 1_234_567, cached_tokens: 4, completion_tokens: 5 };
+  const titles = (of: Statement) => paperOf(of, 500_000).tables.map(({ title }) => title);
+  const usage = [usageRow(1, sums), { ...usageRow(2, sums), tokens }, { ...usageRow(4, sums), tokens }];
+  const of = { ...base, usage };
+  expect(titles(of)).toEqual(["额度", "用量", "按标签", "各令牌的 Token", "各标签的 Token"]);
+  expect(table(of, 500_000, "各令牌的 Token").rows).toEqual([
+    ["t1", "m", "—", "—", "—"],
+    ["t2", "m", "1,234,567", "4", "5"],
+    ["t4", "m", "1,234,567", "4", "5"],
+    ["合计", "", "—", "—", "—"],
+  ]);
+  expect(table(of, 500_000, "各标签的 Token").rows).toEqual([
+    ["a", "2,469,134", "8", "10"],
+    ["无标签", "—", "—", "—"],
+  ]);
+  // A month that an older version closed.
+  expect(titles({ ...base, usage: usage.slice(0, 1) })).toEqual(["额度", "用量"]);
+  const untagged = { ...base, usage: [{ ...usageRow(1, sums), tokens }] };
+  expect(titles(untagged)).toEqual(["额度", "用量", "各令牌的 Token"]);
+  expect(table(untagged, 500_000, "各令牌的 Token").rows).toHaveLength(1);
+});
+
 test("where the operator shows no money there is none, and the units add up", () => {
   const of = { ...base, usage: [usageRow(1, { quota: 1, plan_quota: 0, shortfall: 0 })] };
   const texts = paperOf(of, 300_000, false).tables.flatMap(({ columns, rows }) => [

@@ -5,13 +5,15 @@ import type { Language } from "#contract/language.ts";
 import { moneyText } from "#contract/money.ts";
 import { beijingTime } from "#contract/month.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
-import type { Statement } from "#contract/statement.ts";
+import type { Statement, StatementCounts } from "#contract/statement.ts";
 import {
+  hasTokens,
   missingInSums,
   missingInUsage,
   moneyOf,
   type StatementMoney,
   sumUsage,
+  type TagUsage,
   type UsageSums,
   usageByTag,
 } from "#contract/statement-money.ts";
@@ -40,6 +42,7 @@ export function statementPaper(statement: Statement, style: PaperStyle): PdfDocu
       ...paymentsOf(statement, words),
       usageOf(statement, words),
       ...tagsOf(statement, words),
+      ...usageTokensOf(statement, words),
       ...tokensOf(statement, words),
     ],
     footer: number === "" ? `${title} · ${words.say("未结账")}` : number,
@@ -167,7 +170,7 @@ function usageOf({ usage }: Statement, words: Words): PdfTable {
     ...usageColumns(more, words),
   ];
   const rows = usage.map((row) => [
-    row.token_id === 0 || row.token_name === "" ? words.say(tokenText(row)) : row.token_name,
+    tokenCell(row, words),
     ...(hasTags ? [row.tags.replaceAll(",", ", ")] : []),
     row.model_name,
     ...usageCells(row, more, words),
@@ -183,15 +186,21 @@ function usageOf({ usage }: Statement, words: Words): PdfTable {
   };
 }
 
+/** What users call their tokens stands as they wrote it. */
+function tokenCell(row: Statement["usage"][number], words: Words): string {
+  return row.token_id === 0 || row.token_name === "" ? words.say(tokenText(row)) : row.token_name;
+}
+
+function tagCell({ tag }: Pick<TagUsage, "tag">, words: Words): string {
+  return tag === "" ? words.say(tagText({ tag })) : tag;
+}
+
 /** By the tags that tokens have; one of several tags counts in each. */
 function tagsOf({ usage }: Statement, words: Words): PdfTable[] {
   const tags = usageByTag(usage);
   if (tags.length === 0) return [];
   const more = moreColumns(usage);
-  const rows = tags.map((row) => [
-    row.tag === "" ? words.say(tagText(row)) : row.tag,
-    ...usageCells(row, more, words),
-  ]);
+  const rows = tags.map((row) => [tagCell(row, words), ...usageCells(row, more, words)]);
   const columns = [{ title: words.say("标签") }, ...usageColumns(more, words)];
   return [{ title: words.say("按标签"), columns, rows, empty: "" }];
 }
@@ -221,19 +230,38 @@ function usageCells(sums: UsageSums, more: More, words: Words): readonly string[
   ];
 }
 
+function countColumns(words: Words): readonly PdfColumn[] {
+  return [right(words.say("提示")), right(words.say("其中缓存")), right(words.say("补全"))];
+}
+
+function countCells(
+  { prompt_tokens, cached_tokens, completion_tokens }: StatementCounts,
+  words: Words,
+): readonly string[] {
+  return [prompt_tokens, cached_tokens, completion_tokens].map((count) => words.count(count));
+}
+
+/** The rows of usage once more, by token and by tag: beside their amounts they would not fit. None in a month of which nothing is known. */
+function usageTokensOf({ usage }: Statement, words: Words): PdfTable[] {
+  if (!hasTokens(usage)) return [];
+  const cells = ({ tokens }: UsageSums) =>
+    tokens === undefined ? ["—", "—", "—"] : countCells(tokens, words);
+  const rows = usage.map((row) => [tokenCell(row, words), row.model_name, ...cells(row)]);
+  const sum = [words.say("合计"), "", ...cells(sumUsage(usage))];
+  const byToken = {
+    ...{ title: words.say("各令牌的 Token"), empty: "" },
+    columns: [{ title: words.say("令牌") }, { title: words.say("模型") }, ...countColumns(words)],
+    rows: usage.length < 2 ? rows : [...rows, sum],
+  };
+  const tags = usageByTag(usage).map((row) => [tagCell(row, words), ...cells(row)]);
+  if (tags.length === 0) return [byToken];
+  const columns = [{ title: words.say("标签") }, ...countColumns(words)];
+  return [byToken, { title: words.say("各标签的 Token"), columns, rows: tags, empty: "" }];
+}
+
 function tokensOf({ tokens }: Statement, words: Words): PdfTable[] {
   if (tokens.length === 0) return [];
-  const columns = [
-    { title: words.say("模型") },
-    right(words.say("提示")),
-    right(words.say("其中缓存")),
-    right(words.say("补全")),
-  ];
-  const rows = tokens.map((row) => [
-    row.model_name,
-    words.count(row.prompt_tokens),
-    words.count(row.cached_tokens),
-    words.count(row.completion_tokens),
-  ]);
+  const columns = [{ title: words.say("模型") }, ...countColumns(words)];
+  const rows = tokens.map((row) => [row.model_name, ...countCells(row, words)]);
   return [{ title: words.say("各模型的 Token"), columns, rows, empty: "" }];
 }

@@ -72,6 +72,9 @@ function statement(): Statement {
       quota: 701,
       plan_quota: 3,
       shortfall: 1,
+      ...(index % 2 === 0 && {
+        tokens: { prompt_tokens: 10, cached_tokens: 4, completion_tokens: 5 },
+      }),
     })),
     tokens: TEXTS.map((text) => ({
       model_name: text,

@@ -1,12 +1,15 @@
 // What the calls of a month came to, by token and model, and by tag; of one tag with their sum.
 import { Select, type TableColumnsType } from "antd";
+import type { ReactNode } from "react";
 import { formatCount } from "#console/base/format.ts";
+import { NARROW, useMedia } from "#console/base/media.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { Sheet } from "#console/ui/sheet.tsx";
 import { useAddress } from "#console/ui/table-state.ts";
-import type { StatementUsage } from "#contract/statement.ts";
+import type { StatementCounts, StatementUsage } from "#contract/statement.ts";
 import {
+  hasTokens,
   missingInUsage,
   type StatementMoney,
   sumUsage,
@@ -74,7 +77,7 @@ interface Line {
   readonly money: Readonly<Record<UsageColumn, string>>;
 }
 
-/** Of what most tokens have nothing. */
+/** Of what most tokens have nothing, and where it is not known. */
 const NOTHING = "—";
 
 function moneyTexts(sums: UsageSums, money: StatementMoney | undefined): Line["money"] {
@@ -119,9 +122,53 @@ function linesOf({ rows, money }: UsageProps): readonly Line[] {
   ];
 }
 
+const COUNTS: readonly (readonly [title: string, name: keyof StatementCounts])[] = [
+  ["提示", "prompt_tokens"],
+  ["其中缓存", "cached_tokens"],
+  ["补全", "completion_tokens"],
+];
+
+/** The columns of what models counted; none in a month of which nothing is known. */
+function tokenColumns<Row>(
+  rows: UsageProps["rows"],
+  read: (row: Row) => UsageSums | undefined,
+): TableColumnsType<Row> {
+  if (!hasTokens(rows)) return [];
+  return COUNTS.map(([title, name]) => ({
+    title,
+    key: name,
+    align: "right",
+    render: (_: unknown, row: Row) => {
+      const sums = read(row);
+      if (sums === undefined) return "";
+      return sums.tokens === undefined ? NOTHING : formatCount(sums.tokens[name]);
+    },
+  }));
+}
+
+/** On a telephone what models counted stands below a name: the columns of it would be out of sight, and the name when they are not. */
+function withCounts(name: string, sums: UsageSums | undefined): ReactNode {
+  const tokens = sums?.tokens;
+  if (tokens === undefined) return name;
+  return (
+    <>
+      {name}
+      {COUNTS.map(([title, key]) => (
+        <div key={key} className="tg-sheet-why">
+          {title} {formatCount(tokens[key])}
+        </div>
+      ))}
+    </>
+  );
+}
+
+interface ColumnProps extends UsageProps {
+  readonly isNarrow: boolean;
+}
+
 /** The columns of amounts, the first of which a phone shows: money where there is some, and units beside what was spent. */
 function amountColumns<Row>(
-  { rows, money }: UsageProps,
+  { rows, money, isNarrow }: ColumnProps,
   read: (row: Row) => Pick<Line, "sums" | "money">,
 ): TableColumnsType<Row> {
   type Column = TableColumnsType<Row>[number];
@@ -131,7 +178,7 @@ function amountColumns<Row>(
     align: "right",
     render: (_: unknown, row: Row) => read(row).money[name],
   });
-  const counted = (title: string, name: keyof UsageSums): Column => ({
+  const counted = (title: string, name: "quota" | "calls"): Column => ({
     title,
     key: `${name}-count`,
     align: "right",
@@ -144,6 +191,7 @@ function amountColumns<Row>(
     ...(money === undefined ? [] : [column("消费", "quota")]),
     counted("点数", "quota"),
     counted("次数", "calls"),
+    ...(isNarrow ? [] : tokenColumns<Row>(rows, (row) => read(row).sums)),
     ...(rows.some(({ plan_quota }) => plan_quota > 0) ? [column("套餐", "plan_quota")] : []),
     ...(rows.some(({ shortfall }) => shortfall > 0) ? [column("少收", "shortfall")] : []),
   ];
@@ -155,11 +203,16 @@ function widthOf(columns: number): number {
 }
 
 function ByToken({ rows, money }: UsageProps) {
+  const isNarrow = useMedia(NARROW);
   const text = (value: string, { isSum }: Line) => (isSum ? <strong>{value}</strong> : value);
   const columns: TableColumnsType<Line> = [
     { title: "令牌", dataIndex: "token", render: text },
-    { title: "模型", dataIndex: "model" },
-    ...amountColumns<Line>({ rows, money }, (line) => line),
+    {
+      title: "模型",
+      dataIndex: "model",
+      render: (model: string, { sums }) => (isNarrow ? withCounts(model, sums) : model),
+    },
+    ...amountColumns<Line>({ rows, money, isNarrow }, (line) => line),
     ...(rows.some(({ tags }) => tags !== "") ? [{ title: "标签", dataIndex: "tags" }] : []),
   ];
   return (
@@ -175,11 +228,18 @@ function ByToken({ rows, money }: UsageProps) {
 
 /** Of tokens without tags there is none. */
 export function UsageByTag({ rows, money }: UsageProps) {
+  const isNarrow = useMedia(NARROW);
   const tags = usageByTag(rows);
   if (tags.length === 0) return null;
   const columns: TableColumnsType<TagUsage> = [
-    { title: "标签", dataIndex: "tag", render: (tag: string) => tagText({ tag }) },
-    ...amountColumns<TagUsage>({ rows, money }, (sums) => ({ sums, money: moneyTexts(sums, money) })),
+    {
+      title: "标签",
+      dataIndex: "tag",
+      render: (_: unknown, row) => (isNarrow ? withCounts(tagText(row), row) : tagText(row)),
+    },
+    ...amountColumns<TagUsage>({ rows, money, isNarrow }, (sums) => ({
+      ...{ sums, money: moneyTexts(sums, money) },
+    })),
   ];
   return (
     <Section title="按标签" lead="一个令牌有多个标签时，每个标签都计入，各标签之和可能大于消费。">

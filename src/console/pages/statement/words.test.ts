@@ -52,6 +52,7 @@ const statement: Statement = {
       quota: 701,
       plan_quota: 3,
       shortfall: 1,
+      tokens: { prompt_tokens: 9, cached_tokens: 4, completion_tokens: 3 },
     },
   ],
   tokens: [{ model_name: "＝1", prompt_tokens: 10, cached_tokens: 4, completion_tokens: 5 }],
@@ -84,10 +85,10 @@ test("every line has the same columns, and the amounts add up to what is left", 
     "额度,期末,,,,,1004,0.002008,,,,,,,,,,",
     "额度,欠额,,,,,12,0.000024,,,,,,,,,,",
     "收款,支付宝,,,,,,,,,,,,,,CNY,30.00,3.00",
-    `用量,调用,'=cmd|'/c calc'!A1,"甲,乙","a""b",2,701,0.001402,3,0.000006,1,0.000002,,,,,,`,
-    "用量,合计,,,,2,701,0.001402,3,0.000006,1,0.000002,,,,,,",
-    "按标签,调用,,乙,,2,701,0.001402,3,0.000006,1,0.000002,,,,,,",
-    "按标签,调用,,甲,,2,701,0.001402,3,0.000006,1,0.000002,,,,,,",
+    `用量,调用,'=cmd|'/c calc'!A1,"甲,乙","a""b",2,701,0.001402,3,0.000006,1,0.000002,9,4,3,,,`,
+    "用量,合计,,,,2,701,0.001402,3,0.000006,1,0.000002,9,4,3,,,",
+    "按标签,调用,,乙,,2,701,0.001402,3,0.000006,1,0.000002,9,4,3,,,",
+    "按标签,调用,,甲,,2,701,0.001402,3,0.000006,1,0.000002,9,4,3,,,",
     "用量,Token,,,'＝1,,,,,,,,10,4,5,,,",
   ]);
 });
@@ -96,6 +97,21 @@ test("where the operator shows no money there is none", () => {
   const [head = "", ...lines] = linesOf(statement, { ...dollars, inCurrency: false });
   expect(head).not.toContain("美元");
   expect(lines).toContain("额度,期末,,,,,1004,,,,,,,,");
+});
+
+test("a row of which tokens are not known has none, and the sum neither", () => {
+  const [known] = statement.usage;
+  if (!known) throw new Error("the statement has usage");
+  const { tokens: _, ...older } = { ...known, token_id: 5, token_name: "t", tags: "" };
+  const lines = linesOf({ ...statement, usage: [known, older] }, dollars);
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `用量,调用,t,,"a""b",2,701,0.001402,3,0.000006,1,0.000002,,,,,,`,
+      "用量,合计,,,,4,1402,0.002804,6,0.000012,2,0.000004,,,,,,",
+      "按标签,调用,,甲,,2,701,0.001402,3,0.000006,1,0.000002,9,4,3,,,",
+      "按标签,调用,,无标签,,2,701,0.001402,3,0.000006,1,0.000002,,,,,,",
+    ]),
+  );
 });
 
 test("what rounding leaves is a line, in the sums and in the usage", () => {
@@ -109,7 +125,7 @@ test("what rounding leaves is a line, in the sums and in the usage", () => {
   expect(linesOf({ ...statement, usage: rows }, third)).toEqual(
     expect.arrayContaining([
       "用量,四舍五入差,,,,,,0.000001,,0.000001,,0.000000,,,,,,",
-      "用量,合计,,,,4,2,0.000007,2,0.000007,0,0.000000,,,,,,",
+      "用量,合计,,,,4,2,0.000007,2,0.000007,0,0.000000,18,8,6,,,",
     ]),
   );
   const opened = { ...statement, opening: 1, closing: 2, sums: [{ kind: "pay", entries: 1, quota: 1 }] };

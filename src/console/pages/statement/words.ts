@@ -4,7 +4,7 @@ import { profileFacts } from "#contract/invoice-words.ts";
 import { minorText } from "#contract/money.ts";
 import { beijingTime } from "#contract/month.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
-import type { Statement } from "#contract/statement.ts";
+import type { Statement, StatementCounts } from "#contract/statement.ts";
 import {
   missingInSums,
   missingInUsage,
@@ -73,14 +73,18 @@ class Amounts {
     return { quota, quotaMoney: this.#of(quota) };
   }
 
-  usage({ calls, quota, plan_quota: plan, shortfall }: UsageSums): Line {
+  usage({ calls, quota, plan_quota: plan, shortfall, tokens }: UsageSums): Line {
     const more = { plan, planMoney: this.#of(plan), shortfall, shortfallMoney: this.#of(shortfall) };
-    return { entries: calls, ...this.quota(quota), ...more };
+    return { entries: calls, ...this.quota(quota), ...more, ...(tokens && tokenCells(tokens)) };
   }
 
   #of(quota: number): CsvValue {
     return this.money === undefined ? "" : this.decimal(this.money.of(quota));
   }
+}
+
+function tokenCells({ prompt_tokens, cached_tokens, completion_tokens }: StatementCounts): Line {
+  return { prompt: prompt_tokens, cached: cached_tokens, completion: completion_tokens };
 }
 
 /** What a statement is of. */
@@ -122,9 +126,9 @@ function linesOf(statement: Statement, amounts: Amounts): readonly Line[] {
       ...{ category: "按标签", item: "调用", tag: tagText(row) },
       ...amounts.usage(row),
     })),
-    ...tokens.map(({ model_name, prompt_tokens, cached_tokens, completion_tokens }) => ({
-      ...{ category: "用量", item: "Token", model: model_name },
-      ...{ prompt: prompt_tokens, cached: cached_tokens, completion: completion_tokens },
+    ...tokens.map((row) => ({
+      ...{ category: "用量", item: "Token", model: row.model_name },
+      ...tokenCells(row),
     })),
   ];
 }
