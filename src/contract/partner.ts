@@ -79,7 +79,7 @@ export const partnerApi = {
     level: "admin",
     permission: "money.withdraw",
     stepUp: "guarded",
-    summary: "登记已支付的提现（不少于 100 元），data 为剩余的返现余额",
+    summary: "登记已支付的提现（不少于最低提现金额），data 为剩余的返现余额",
     body: Withdrawal,
     data: z.string(),
   }),

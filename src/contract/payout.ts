@@ -93,7 +93,7 @@ export const payoutApi = {
     path: "/api/payout/",
     level: "user",
     stepUp: "guarded",
-    summary: "申请提现：不少于 100 元，不超过可提现金额，同时只能有一笔未处理",
+    summary: "申请提现：不少于最低提现金额，不超过可提现金额，同时只能有一笔未处理",
     body: PayoutDraft,
     data: Payout,
   }),

@@ -167,6 +167,8 @@ describe("users", () => {
   });
 });
 
+const PATIENCE = { timeout: 30_000 };
+
 describe("topping up", () => {
   it("asks for a code, says why it is refused, and credits code and gift", async () => {
     const { page, context } = await visit("lihua");
@@ -221,6 +223,26 @@ describe("topping up", () => {
 });
 
 describe("the partner plan", () => {
+  it("is told on the top-up page as its operator has set it, and not where gifts are off", async () => {
+    const { page, context } = await visit("lihua");
+    const told = page.getByText(/双方各得.*额外额度/);
+    const percents = async () => (await told.allInnerTexts()).map((text) => /\d+%/.exec(text)?.[0]);
+    await page.goto("/topup");
+    await page.getByRole("heading", { name: "充值说明" }).waitFor();
+    await expect.poll(percents, PATIENCE).toEqual(["5%", "5%"]);
+    await world.setOption("GiftPercent", "8");
+    await page.reload();
+    await expect.poll(percents, PATIENCE).toEqual(["8%", "8%"]);
+    await world.setOption("GiftPercent", "0");
+    await page.reload();
+    await page.getByRole("heading", { name: "充值说明" }).waitFor();
+    await expect.poll(() => told.count(), PATIENCE).toBe(0);
+    await page.goto("/partnerplan");
+    await page.getByText("把链接分享给好友。").waitFor();
+    await world.setOption("GiftPercent", "5");
+    await context.close();
+  });
+
   it("tells guests the rules, and members their link, code, friends and balance", async () => {
     const guest = await visit();
     await guest.page.goto("/partnerplan");

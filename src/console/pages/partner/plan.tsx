@@ -49,6 +49,7 @@ function CopyLine({ id, label, text, copyLabel }: CopyLineProps) {
 
 function MyPlan() {
   const server = useServerAddress();
+  const { gift_percent: gift } = usePartnerTerms();
   const info = useQuery({ ...query(partnerApi.info, {}), meta: { silent: true } });
   if (info.data === undefined && info.isError) {
     return <FormState error={info.error} onRetry={() => void info.refetch()} />;
@@ -59,7 +60,9 @@ function MyPlan() {
     <div className="tg-partner">
       <section className="tg-card tg-section" aria-labelledby="tg-partner-mine">
         <h2 id="tg-partner-mine">我的邀请</h2>
-        <p>把链接分享给好友；好友充值时填写你的礼品码，双方都有额外额度。</p>
+        <p>
+          {gift > 0 ? "把链接分享给好友；好友充值时填写你的礼品码，双方都有额外额度。" : "把链接分享给好友。"}
+        </p>
         <CopyLine id="tg-invite-link" label="邀请链接" text={link} copyLabel="复制邀请链接" />
         <CopyLine id="tg-gift-code" label="礼品码" text={mine?.gift_code} copyLabel="复制礼品码" />
       </section>

@@ -10,6 +10,7 @@ import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
+import { usePartnerTerms } from "#console/ui/partner-terms.ts";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
@@ -42,6 +43,7 @@ function RedeemForm({ team }: { readonly team: number }) {
   const [form] = Form.useForm<Codes>();
   const client = useQueryClient();
   const display = useQuotaDisplay();
+  const { gift_percent: gift } = usePartnerTerms();
   const done = (amount: number, bonus: number) => {
     const extra = bonus > 0 ? `，其中赠送 ${formatQuota(bonus, display)}` : "";
     toast.success(`充值成功！到账 ${formatQuota(amount, display)}${extra}`);
@@ -75,7 +77,7 @@ function RedeemForm({ team }: { readonly team: number }) {
         <TextField
           name="gift_code"
           label="礼品码（可选）"
-          extra="填写好友的礼品码，双方各得充值额度 5% 的额外额度。"
+          extra={gift > 0 && `填写好友的礼品码，双方各得充值额度 ${gift}% 的额外额度。`}
           className="tg-code"
           maxLength={64}
           spellCheck={false}
@@ -174,6 +176,7 @@ function Wallet({ team }: { readonly team: number }) {
 
 /** What is told of a person's own top-ups, and of a team's: gift codes and commissions have no part in those (requirements O10). */
 function AboutTopUp({ isOnline, team }: { readonly isOnline: boolean; readonly team: number }) {
+  const { gift_percent: gift } = usePartnerTerms();
   return (
     <Section title="充值说明" className="tg-topup-about">
       <ul>
@@ -183,9 +186,12 @@ function AboutTopUp({ isOnline, team }: { readonly isOnline: boolean; readonly t
         <li>兑换码售出后不支持退款，购买前请确认用量。价格可能随上游调整而变化。</li>
         {team === 0 ? (
           <>
-            <li>
-              充值时填写好友的礼品码，双方各得 5% 的额外额度，详见<Link to="/partnerplan">推广计划</Link>。
-            </li>
+            {gift > 0 ? (
+              <li>
+                充值时填写好友的礼品码，双方各得 {gift}% 的额外额度，详见
+                <Link to="/partnerplan">推广计划</Link>。
+              </li>
+            ) : null}
             <li>
               每一笔充值都记录在<Link to="/log?type=1">充值日志</Link>中。使用本服务即表示同意
               <Link to="/terms">服务条款</Link>。
