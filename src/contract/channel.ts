@@ -4,6 +4,7 @@ import { KeyMode } from "./channel-key.ts";
 import { ChannelLimits, ChannelTimes, NO_CHANNEL_LIMITS, StoredTimes } from "./channel-limits.ts";
 import { CostRatio, CostSheetText } from "./cost-sheet.ts";
 import { endpoint } from "./endpoint.ts";
+import { repeatedName } from "./json-names.ts";
 import { ModelObject } from "./model-object.ts";
 import { PREVIEW_FORMATS, Rewrite } from "./rewrite.ts";
 import {
@@ -16,7 +17,6 @@ import {
   lenient,
   Nothing,
   query,
-  repeatedName,
   rowsOf,
   SearchQuery,
 } from "./wire.ts";

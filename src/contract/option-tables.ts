@@ -1,9 +1,9 @@
 // Options whose text is a JSON table: ratios by name, and the groups that users may choose.
 import { z } from "zod";
 import { GroupName } from "./group.ts";
+import { repeatedName } from "./json-names.ts";
 import { PRICE_UNITS } from "./price-unit.ts";
 import { CHANNEL_STRATEGIES, isStrategy } from "./strategy.ts";
-import { repeatedName } from "./wire.ts";
 
 function readTable(value: string): object | undefined {
   try {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import { optionTable } from "./option.ts";
-import { Csv, isJson, isMapping, ListQuery, repeatedName, withoutEndSlashes } from "./wire.ts";
+import { Csv, isJson, isMapping, ListQuery, withoutEndSlashes } from "./wire.ts";
 
 test("a helper knows whether a text is JSON (requirements B5)", () => {
   expect(["{}", "[]", "1", '"x"', "null", ' {"a": 1} '].map(isJson)).not.toContain(false);
@@ -13,12 +13,6 @@ test("a helper knows whether a text is JSON (requirements B5)", () => {
 test("a model mapping is an object of texts, or nothing", () => {
   expect(["", " ", "{}", '{"gpt-4":"gpt-4o"}'].map(isMapping)).not.toContain(false);
   expect(["[]", "1", "null", '{"a":1}', '{"a":""}', '{"a":{}}', "{"].map(isMapping)).not.toContain(true);
-});
-
-test("a name that stands twice in a table is found, whatever its values say", () => {
-  const once = ["", "{}", '{"a":"a","b":"a"}', '{"a":"\\"b\\":","b":":"}', '{"a\\"b":1,"a":2}'];
-  expect(once.map(repeatedName)).toEqual(once.map(() => undefined));
-  expect(repeatedName('{"a":"x","b":"y","\\u0061" : "z"}')).toBe("a");
 });
 
 test("comma lists lose blanks, empties and repeats, and go back as text", () => {

@@ -147,18 +147,6 @@ export function isMapping(text: string): boolean {
   }
 }
 
-/** The first name that stands twice in the text of a JSON object of texts or numbers, of which the last would count silently. */
-export function repeatedName(table: string): string | undefined {
-  const seen = new Set<string>();
-  for (const [, name = "", colon] of table.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
-    if (colon === undefined) continue;
-    const known = String(JSON.parse(name));
-    if (seen.has(known)) return known;
-    seen.add(known);
-  }
-  return undefined;
-}
-
 /** An address without the slashes at its end (requirements B5). Where a run begins is looked for once: time is linear (requirements D07). */
 export function withoutEndSlashes(address: string): string {
   return address.replace(/(?<!\/)\/+$/, "");

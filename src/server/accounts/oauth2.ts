@@ -1,11 +1,11 @@
 // OAuth 2 without an ID token, as services of many forms speak it: code for token, token for profile, and who it is at a path the operator
 // names (requirements I47).
 import { Email } from "#contract/auth.ts";
+import { repeatedName } from "#contract/json-names.ts";
 import { fetchText, type TextResult } from "#server/egress/fetch-text.ts";
 import { sha256Url } from "#server/secrets.ts";
 import type { Tools } from "#server/tools.ts";
 import { claimAt, isTrue, subjectOf, textAt } from "./claims.ts";
-import { repeatsKey } from "./json-keys.ts";
 import { type Provider, redirectUrl } from "./login-providers.ts";
 import { type OutsidePerson, type Protocol, ProviderError, unanswered } from "./outside-person.ts";
 
@@ -115,7 +115,7 @@ function errorWord(text: string): string {
 function jsonOf(text: string): unknown {
   try {
     const read: unknown = JSON.parse(text);
-    return repeatsKey(text) ? undefined : read;
+    return repeatedName(text) !== undefined ? undefined : read;
   } catch {
     return undefined;
   }

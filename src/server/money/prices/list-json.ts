@@ -22,43 +22,6 @@ export function parseList(text: string): Fields {
   return root;
 }
 
-/** Strings, and what begins, parts and ends objects and arrays; the rest of a valid JSON text tells nothing of names. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-
-/** An object or array that is open. */
-interface Open {
-  /** Of an object, so far; an array has none. */
-  readonly names: Set<string>;
-  /** The name that stands now. */
-  at: string;
-}
-
-/**
- * Where a valid JSON text has a name twice in one object, which no parser tells: the names that lead there, and the name itself. Of two prices of
- * a model the later one would win unseen.
- */
-export function repeatedNames(text: string): readonly (readonly string[])[] {
-  const found: string[][] = [];
-  const open: Open[] = [];
-  let last = "";
-  for (const [token] of text.matchAll(TOKENS)) {
-    const inner = open.at(-1);
-    if (token === "{" || token === "[") open.push({ names: new Set(), at: "" });
-    else if (token === "}" || token === "]") open.pop();
-    else if (token === ":" && inner !== undefined) {
-      inner.at = unquoted(last);
-      if (inner.names.has(inner.at)) found.push(open.map(({ at }) => at));
-      inner.names.add(inner.at);
-    }
-    last = token;
-  }
-  return found;
-}
-
-function unquoted(text: string): string {
-  return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
-}
-
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 // Reads published price lists in five shapes into ratios (requirements X01). Pure; throws PriceListError for a text that is no such list.
 
+import { repeatedNames } from "#contract/json-names.ts";
 import type { PriceFlag, PriceFormat } from "#contract/price-list.ts";
 import type { PriceUnit } from "#contract/price-unit.ts";
 import {
@@ -10,7 +11,6 @@ import {
   own,
   PriceListError,
   parseList,
-  repeatedNames,
   rowsOf,
   textOf,
 } from "./list-json.ts";
