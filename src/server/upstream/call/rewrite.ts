@@ -5,6 +5,7 @@ import { isLength, mayAsk, segmentsOf } from "#contract/rewrite-law.ts";
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Reach, Rewriter, Ruled, Subject, Unruled } from "./call.ts";
 import { Body, readPlace, removePlaces, setPlace } from "./rewrite-body.ts";
+import { globOf } from "./rewrite-glob.ts";
 import { keepLimits, type Move, mayMoveLimits, memberWithin, raisedBy, within } from "./rewrite-lengths.ts";
 import { reaches } from "./rewrite-reach.ts";
 import { addSystem } from "./rewrite-system.ts";
@@ -113,14 +114,6 @@ function compiled(rules: Rewrite["rules"], reach: Reach): readonly Rule[] {
     if (actions.length === 0) return [];
     return [{ id: rule.id, applies: testOf(rule.when), acts: actions.map(actOf) }];
   });
-}
-
-/** `*` stands for anything, the rest for itself. */
-function globOf(pattern: string): (text: string) => boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  // No alternatives and no nested repeats: it cannot take long.
-  const regex = new RegExp(`^${parts.join("[^]*?")}$`);
-  return (text) => regex.test(text);
 }
 
 function testOf(when: RewriteWhen | undefined): Test {
