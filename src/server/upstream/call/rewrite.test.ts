@@ -223,6 +223,22 @@ describe("many rules on a large body", () => {
   });
 });
 
+describe("a text that a rule makes longer", () => {
+  const rules = [
+    { do: [{ op: "text", path: "/user", how: "replace", value: "a", with: "b".repeat(1_000) }] },
+  ];
+
+  it("is as long as it becomes", () => {
+    expect(made(rules, JSON.stringify({ user: "-a".repeat(1_000) })).length).toBe(1_001 * 1_000 + 11);
+  });
+
+  it("is refused before the process holds gigabytes of it", () => {
+    const body = Buffer.from(JSON.stringify({ user: "a".repeat(1_000_000) }));
+    const outcome = compiled(rules).apply(subjectWith(), { reach: "request", body, format: "chat" });
+    expect(outcome).toMatchObject({ kind: "fault", status: 413, code: "request_too_large", blame: "none" });
+  });
+});
+
 describe("how far rules reach", () => {
   const all = [
     {

@@ -1,6 +1,6 @@
 // What a channel's rules make of a request before it is signed and sent (requirements C32, C33, C35, C36). Compiled once, for each reach of
 // rules; loaded only where a channel has rules. The same code makes the preview. Pure.
-import type { Rewrite, RewriteAction, RewriteWhen, StatusMap, TEXT_EDITS } from "#contract/rewrite.ts";
+import type { Rewrite, RewriteAction, RewriteWhen, StatusMap } from "#contract/rewrite.ts";
 import { isLength, mayAsk, segmentsOf } from "#contract/rewrite-law.ts";
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Reach, Rewriter, Ruled, Subject, Unruled } from "./call.ts";
@@ -10,6 +10,7 @@ import { keepLimits, type Move, mayMoveLimits, memberWithin, raisedBy, within } 
 import { reaches } from "./rewrite-reach.ts";
 import { addSystem } from "./rewrite-system.ts";
 import { type Fillers, fillersOf } from "./rewrite-templates.ts";
+import { editText } from "./rewrite-texts.ts";
 
 export interface RewriterParts {
   readonly channelId: number;
@@ -79,7 +80,20 @@ export class CompiledRules implements Rewriter {
     return this.run(subject, unruled).outcome;
   }
 
-  run(subject: Subject, { reach, body: bytes, format }: Unruled): Rewritten {
+  run(subject: Subject, unruled: Unruled): Rewritten {
+    try {
+      return this.#run(subject, unruled);
+    } catch (error) {
+      // Clients choose the texts that rules make longer, and how deep lists are in each other.
+      if (!(error instanceof RangeError)) throw error;
+      return {
+        outcome: localFault(413, "request_too_large", "渠道的改写规则使请求体过大或嵌套过深"),
+        fired: [],
+      };
+    }
+  }
+
+  #run(subject: Subject, { reach, body: bytes, format }: Unruled): Rewritten {
     const rules = this.#rules[reach];
     // A channel may have a table of statuses alone.
     if (rules.length === 0) return { outcome: { kind: "ruled", body: bytes }, fired: [] };
@@ -256,7 +270,7 @@ type Make = (before: unknown, scene: Scene) => unknown;
 function makerOf(action: Exclude<BodyAction, { readonly op: "remove" | "rename" | "copy" }>): Make {
   if (action.op === "text") {
     const { how, value = "", with: other = "" } = action;
-    return (before) => (typeof before === "string" ? TEXTS[how](before, value, other) : undefined);
+    return (before) => (typeof before === "string" ? editText(how, before, { value, other }) : undefined);
   }
   if (action.op === "cap" || action.op === "floor") {
     const limit = action.op === "cap" ? Math.min : Math.max;
@@ -268,19 +282,6 @@ function makerOf(action: Exclude<BodyAction, { readonly op: "remove" | "rename" 
   const isAfter = action.op === "append";
   return (before, scene) => joined(before, fresh(scene), isAfter);
 }
-
-type TextEdit = (text: string, value: string, other: string) => string;
-
-const TEXTS: Readonly<Record<(typeof TEXT_EDITS)[number], TextEdit>> = {
-  trimPrefix: (text, value) => (text.startsWith(value) ? text.slice(value.length) : text),
-  trimSuffix: (text, value) => (value !== "" && text.endsWith(value) ? text.slice(0, -value.length) : text),
-  ensurePrefix: (text, value) => (text.startsWith(value) ? text : value + text),
-  ensureSuffix: (text, value) => (text.endsWith(value) ? text : text + value),
-  trimSpace: (text) => text.trim(),
-  toLower: (text) => text.toLowerCase(),
-  toUpper: (text) => text.toUpperCase(),
-  replace: (text, value, other) => (value === "" ? text : text.replaceAll(value, () => other)),
-};
 
 /** A value of a rule, new each time: what follows may change it. */
 function valueMaker(value: unknown): (scene: Scene) => unknown {
