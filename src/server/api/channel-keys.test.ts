@@ -250,7 +250,7 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
       for (const row of due) {
         asked.push(row.id);
         // Due again by the time of the next look.
-        await noteProbe(db, row, now + 1);
+        await noteProbe(db, row.id, { probes: row.probes + 1, next: now + 1 });
       }
     }
     const turn = ids.toReversed();

@@ -3,7 +3,7 @@ import { noteKeyTest, type SealedKeyRow } from "#server/store/channel-keys.ts";
 import type { Tools } from "#server/tools.ts";
 import { channelIfReadable, KEY_UNREADABLE } from "./key-rings.ts";
 import type { LiveChannel } from "./live-channel.ts";
-import { type Probe, testChannel } from "./probe.ts";
+import { type Probe, testChannel, UNASKED } from "./probe.ts";
 
 type Parts = Pick<Tools, "db" | "egress" | "credentials" | "clock" | "options" | "secrets">;
 
@@ -11,7 +11,7 @@ type Parts = Pick<Tools, "db" | "egress" | "credentials" | "clock" | "options" |
 export async function testKey(ctx: Parts, channel: LiveChannel, row: SealedKeyRow): Promise<Probe> {
   const [model = ""] = row.models.split(",");
   const keyed = channelIfReadable(ctx, channel, row);
-  if (keyed === undefined) return { ok: false, ms: 0, model, message: KEY_UNREADABLE, isDisabling: false };
+  if (keyed === undefined) return { ok: false, ms: 0, model, message: KEY_UNREADABLE, ...UNASKED };
   const outcome = await testChannel(ctx, keyed, model);
   if (outcome.ok) await noteKeyTest(ctx.db, row.id, { ms: outcome.ms, now: ctx.clock.seconds() });
   return outcome;

@@ -29,7 +29,12 @@ export type Probe =
       readonly message: string;
       /** The channel's key or account no longer works (requirements W9.5). */
       readonly isDisabling: boolean;
+      /** An outbound proxy failed, which says nothing about the key or the channel. */
+      readonly isProxy: boolean;
     };
+
+/** No request left. */
+export const UNASKED = { isDisabling: false, isProxy: false } as const;
 
 const TIMEOUT_MS = 30_000;
 const MOST_CHARACTERS = 400;
@@ -43,12 +48,13 @@ export async function testChannel(
   model = "",
 ): Promise<Probe> {
   const requested = model || ([...channel.models][0] ?? "");
-  if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型", isDisabling: false };
+  if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型", ...UNASKED };
   const startedMs = ctx.clock.now();
   const result = await probe(ctx, channel, requested);
   const ms = Math.max(1, ctx.clock.now() - startedMs);
   if (result.kind !== "fault") return { ok: true, ms, model: requested, text: saidIn(result) };
-  return { ok: false, ms, model: requested, message: describe(result), isDisabling: isDisabling(result) };
+  const blamed = { isDisabling: isDisabling(result), isProxy: result.blame === "proxy" };
+  return { ok: false, ms, model: requested, message: describe(result), ...blamed };
 }
 
 function probe(

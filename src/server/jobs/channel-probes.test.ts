@@ -1,8 +1,10 @@
 // Channels that were disabled by themselves are asked again on a schedule and come back, on both databases (requirements C64).
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { sealProxy } from "#server/channels/proxies.ts";
 import { LAST_KEY } from "#server/store/channel-keys.ts";
 import type { NewChannel } from "#server/store/channels.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { startHttpProxy } from "#test/emulators/proxies.ts";
 import { databases } from "#test/worlds/app.ts";
 import { channelWorld } from "#test/worlds/channel-world.ts";
 import { channelProbes } from "./channel-probes.ts";
@@ -79,6 +81,23 @@ describe.each(databases)("channels that were disabled by themselves on $name", (
     nowSec += 10 * MINUTE;
     await run();
     expect((await row(id)).probe_time).toBe(nowSec + 10 * MINUTE);
+  });
+
+  test("are asked as soon as before when a proxy kept them from an answer", async () => {
+    const proxy = await startHttpProxy({ says: () => "HTTP/1.1 503 Down\r\n\r\n" });
+    const sealed = sealProxy(world.app.ctx.secrets, `http://127.0.0.1:${proxy.port}`);
+    const id = await add({ proxy_sealed: sealed });
+    const waits: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const before = nowSec;
+      nowSec = (await row(id)).probe_time;
+      waits.push(nowSec - before);
+      expect(await run()).toBe("1 asked, 0 enabled");
+    }
+    expect(waits).toEqual([10 * MINUTE, 10 * MINUTE, 10 * MINUTE]);
+    expect(proxy.heads.length).toBeGreaterThan(0);
+    expect(world.upstream.journal).toEqual([]);
+    await proxy.close();
   });
 
   test("whose balance is used up are asked when a day begins", async () => {

@@ -12,6 +12,7 @@ import {
   claimChannelProbe,
   listAutoDisabled,
   setChannelStatus,
+  uncountChannelProbe,
 } from "#server/store/channels.ts";
 import type { Job } from "./job.ts";
 
@@ -42,12 +43,15 @@ async function probe(ctx: Context, row: ChannelRow): Promise<boolean> {
   await ctx.candidates.pending;
   const channel = ctx.candidates.byId(row.id);
   // Noted before it is asked: a process that ends meanwhile has asked all the same, and no two ask at once.
-  const isClaimed = await claimChannelProbe(ctx.db, row, ctx.clock.seconds());
+  const now = ctx.clock.seconds();
+  const isClaimed = await claimChannelProbe(ctx.db, row, now);
   if (channel === undefined || !isClaimed) return false;
   const outcome = await testChannel(ctx, channel);
   if (ctx.stopping.aborted) return false;
   await recordTest(ctx, scheduledTester, row, outcome);
   await ctx.candidates.pending;
+  // A proxy that failed makes no pause longer: the channel was not asked.
+  if (!outcome.ok && outcome.isProxy) await uncountChannelProbe(ctx.db, row.id, now);
   if (!outcome.ok || slowness(ctx, outcome) !== undefined) return false;
   // The outcome with another key or address says nothing about the channel as it is now.
   if (!isAsCalled(channel, ctx.candidates.byId(row.id))) return false;

@@ -3,7 +3,8 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { isAsCalled } from "#server/channels/candidates.ts";
 import { testKey } from "#server/channels/key-tests.ts";
 import { areKeysProbed, nextKeyProbe } from "#server/channels/probe-times.ts";
-import { changeKeys, dueKeys, noteProbe } from "#server/store/channel-keys.ts";
+import type { Context } from "#server/context.ts";
+import { changeKeys, dueKeys, noteProbe, type SealedKeyRow } from "#server/store/channel-keys.ts";
 import type { Job } from "./job.ts";
 
 const PERIOD_MS = 10_000;
@@ -25,8 +26,7 @@ export const keyProbes: Job = {
       const now = ctx.clock.seconds();
       if (!isAsCalled(channel, ctx.candidates.byId(channel.id))) continue;
       if (!outcome.ok) {
-        const asked = { since: now, probes: row.probes + 1, reason: row.status_reason };
-        await noteProbe(ctx.db, row, nextKeyProbe(asked, ctx));
+        await noteInVain(ctx, row, outcome.isProxy);
         continue;
       }
       const which = { channelId: row.channel_id, ids: [row.id], from: ChannelStatus.autoDisabled };
@@ -42,3 +42,10 @@ export const keyProbes: Job = {
     return `${due.length} asked, ${back} enabled`;
   },
 };
+
+/** Notes when a key that was asked in vain is asked again. A proxy that failed makes no pause longer: the key was not refused. */
+async function noteInVain(ctx: Context, row: SealedKeyRow, isProxy: boolean): Promise<void> {
+  const probes = isProxy ? row.probes : row.probes + 1;
+  const next = nextKeyProbe({ since: ctx.clock.seconds(), probes, reason: row.status_reason }, ctx);
+  await noteProbe(ctx.db, row.id, { probes, next });
+}

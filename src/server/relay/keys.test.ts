@@ -163,6 +163,30 @@ describe("one of fifty keys that is refused", () => {
   });
 });
 
+describe("a key that is asked again through a proxy that fails", () => {
+  it("is asked as soon as before: the proxy's failure is no refusal of the key", async () => {
+    await world.ctx.db.deleteFrom("channel_keys").execute();
+    const proxy = await startHttpProxy({ says: () => "HTTP/1.1 407 Auth\r\n\r\n" });
+    const id = await addSeveral(2);
+    const proxy_sealed = sealProxy(world.ctx.secrets, `http://127.0.0.1:${proxy.port}`);
+    await world.ctx.db.updateTable("channels").set({ proxy_sealed }).where("id", "=", id).execute();
+    const off = { status: AUTO_OFF, status_reason: "status 401", probes: 2, probe_time: 1 };
+    const [key = expect.fail("no key")] = await keysOf(id);
+    await world.ctx.db.updateTable("channel_keys").set(off).where("id", "=", key.id).execute();
+    await world.ctx.candidates.reload();
+    const now = world.ctx.clock.seconds();
+    expect(await keyProbes.run(world.ctx)).toBe("1 asked, 0 enabled");
+    const [after = expect.fail("no key")] = await keysOf(id);
+    expect(proxy.heads).toHaveLength(1);
+    expect([after.status, after.probes, Math.round((after.probe_time - now) / 100) * 100]).toEqual([
+      AUTO_OFF,
+      2,
+      21_600,
+    ]);
+    await proxy.close();
+  });
+});
+
 describe("a key whose account has run out", () => {
   it("is off after three answers of 402, asked again when a day begins at the latest, and serves when there is quota", async () => {
     await world.setOption("RetryTimes", "2");

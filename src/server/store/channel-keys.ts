@@ -210,10 +210,13 @@ export async function dueKeys(db: Db, now: number): Promise<SealedKeyRow[]> {
   return db.selectFrom("channel_keys").selectAll().where("id", "in", ids).execute();
 }
 
-/** A key was asked again in vain. Unit of `next`: seconds. */
-export async function noteProbe(db: Db, key: SealedKeyRow, next: number): Promise<void> {
-  const probes = key.probes + 1;
-  await db.updateTable("channel_keys").set({ probes, probe_time: next }).where("id", "=", key.id).execute();
+/** A key was asked again in vain: so often since it was disabled, and when next. Unit of `next`: seconds. */
+export async function noteProbe(
+  db: Db,
+  keyId: number,
+  { probes, next }: { readonly probes: number; readonly next: number },
+): Promise<void> {
+  await db.updateTable("channel_keys").set({ probes, probe_time: next }).where("id", "=", keyId).execute();
 }
 
 /** Notes a test that was answered. Units: ms and seconds. */

@@ -146,6 +146,17 @@ export function claimChannelProbe(
   );
 }
 
+/** The probe that was claimed at `now` (seconds) does not count as one: it told nothing of the channel. */
+export async function uncountChannelProbe(db: Db, id: number, now: number): Promise<void> {
+  await changing(db)
+    .set((row) => ({ probes: row("probes", "-", 1) }))
+    .where("id", "=", id)
+    .where("status", "=", ChannelStatus.autoDisabled)
+    .where("probe_time", "=", now)
+    .where("probes", ">", 0)
+    .execute();
+}
+
 /** Notes the outcome of a test. Units: ms and seconds. */
 export async function setChannelTest(
   db: Db,
