@@ -26,6 +26,8 @@ export const ChannelKey = z.object({
   id: z.int(),
   /** 8 hexadecimal digits of its keyed hash. */
   fingerprint: z.string(),
+  /** Its last four characters, as its provider's own list shows them; "" = it is short or a document. */
+  tail: z.string().default(""),
   name: z.string(),
   status: z.int(),
   status_reason: z.string(),

@@ -46,7 +46,10 @@ describe.each(databases)("the keys of a channel on $name", (database) => {
     const { rows, answer } = await list(id);
     expect(rows.at(-1)).toMatchObject({ name: "backup", weight: 7, status: 1, used_quota: 0 });
     expect(answer).toMatchObject({ total: 6, enabled: 6, auto_disabled: 0 });
-    // Nothing of a key is told: not here, not in the audit log.
+    // Their ends tell the operator which they are in the provider's own list.
+    expect(rows.every(({ tail }) => /^\w{4}$/.test(tail))).toBe(true);
+    expect(rows.at(-1)?.tail).toBe(name(4).slice(-4));
+    // Nothing more of a key is told: not here, not in the audit log.
     const trail = await world.app.ctx.db.selectFrom("audit").selectAll().execute();
     const stored = await world.app.ctx.db.selectFrom("channel_keys").selectAll().execute();
     expect(JSON.stringify([rows, trail, stored])).not.toContain("canary");

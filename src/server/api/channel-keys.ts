@@ -218,6 +218,7 @@ function present(
     created_time,
     ...timesOf(row),
     fingerprint: Buffer.from(row.key_hash, "base64url").toString("hex").slice(0, 8),
+    tail: tailOf(ctx, row),
     models: row.models.split(",").filter((model) => model !== ""),
     ...showProxy(storedProxy(ctx, row)),
     balance: row.balance,
@@ -229,6 +230,20 @@ function present(
     in_flight: state?.inFlight ?? 0,
     rests_until: Math.ceil((state?.restsUntilMs ?? 0) / 1000),
   };
+}
+
+/** Of a shorter key four characters would be too much of it. */
+const LONG_KEY = 16;
+const TAIL = 4;
+
+/** "" also for a key that cannot be opened, and for a document, which ends in brackets. */
+function tailOf({ secrets }: Pick<Context, "secrets">, row: SealedKeyRow): string {
+  try {
+    const { key } = openChannelKey(secrets, row);
+    return key.length < LONG_KEY || key.startsWith("{") ? "" : key.slice(-TAIL);
+  } catch {
+    return "";
+  }
 }
 
 function timesOf({ connect_ms, first_byte_ms, idle_ms, total_ms }: StoredTimes): StoredTimes {

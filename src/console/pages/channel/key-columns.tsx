@@ -16,17 +16,25 @@ import { type BalanceUnit, providerOf } from "#contract/providers.ts";
 import { BalanceCell, balanceText } from "./balance-cell.tsx";
 import { OF_KEYS } from "./stale.ts";
 
-/** What a key is called: its name, or its number with the part of its hash that is told. */
-export function keyName({ id, name, fingerprint }: ChannelKey): string {
-  return name === "" ? `#${id} ${fingerprint}` : name;
+/** What a key is called: its name, or its number with the parts of its hash and of itself that are told. */
+export function keyName({ id, name, fingerprint, tail }: ChannelKey): string {
+  return name === "" ? `#${id} ${fingerprint}${ending(tail)}` : name;
 }
 
-function Name({ row: { id, name, fingerprint } }: CellProps<ChannelKey>) {
+function ending(tail: string): string {
+  return tail === "" ? "" : ` …${tail}`;
+}
+
+function Name({ row: { id, name, fingerprint, tail } }: CellProps<ChannelKey>) {
   return (
     <>
       {name === "" ? null : <ClippedText text={name} />}
-      <span className="tg-key-print" title="编号与密钥哈希的前 8 位；密钥本身不显示">
-        #{id} <code className="tg-code">{fingerprint}</code>
+      <span className="tg-key-print" title="编号、密钥哈希的前 8 位、密钥的最后 4 个字符；密钥本身不显示">
+        #{id}{" "}
+        <code className="tg-code">
+          {fingerprint}
+          {ending(tail)}
+        </code>
       </span>
     </>
   );
@@ -109,7 +117,7 @@ export function keyColumnsOf(channelId: number, type: number | undefined): reado
 }
 
 const keyColumns: readonly Column<ChannelKey>[] = [
-  { key: "name", title: "密钥", cell: Name, isFixed: true, isInHead: true, width: 124 },
+  { key: "name", title: "密钥", cell: Name, isFixed: true, isInHead: true, width: 170 },
   { key: "status", title: "状态", cell: KeyState, isInHead: true, isSortable: true, width: wide(92, 96) },
   {
     key: "status_reason",
