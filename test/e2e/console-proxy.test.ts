@@ -23,6 +23,12 @@ it("goes in with its credentials and comes out without them", async () => {
   const submit = page.getByRole("button", { name: "提交", exact: true });
   await submit.click();
   await page.getByText("请填写代理地址").first().waitFor();
+  // A whole address, as sellers give it, fills in the fields.
+  await page.getByLabel("代理地址").fill("socks5h://some%40one:pass@other.example.com:9");
+  await page.getByLabel("代理地址").blur();
+  await expect.poll(() => page.getByLabel("代理地址").inputValue()).toBe("other.example.com:9");
+  expect(await page.getByLabel("代理用户名").inputValue()).toBe("some@one");
+  expect(await page.getByLabel("代理密码").inputValue()).toBe("pass");
   await page.getByLabel("代理地址").fill("proxy.example.com:1080");
   await page.getByLabel("代理用户名").fill("us@er");
   await page.getByLabel("代理密码").fill("canary:password");

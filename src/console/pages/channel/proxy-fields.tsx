@@ -1,7 +1,7 @@
 // By which proxy a channel is reached, and whether its connections are used again.
 import { Checkbox, Form, Input, Select } from "antd";
 import { TextField } from "#console/ui/text-field.tsx";
-import { isProxyKind } from "./values.ts";
+import { isProxyKind, pastedProxy } from "./values.ts";
 
 const KINDS = [
   { value: "", label: "跟随全局设置" },
@@ -67,6 +67,7 @@ function LoginFields({ hasLogin }: { readonly hasLogin: boolean }) {
 }
 
 export function ProxyFields({ hasLogin }: { readonly hasLogin: boolean }) {
+  const form = Form.useFormInstance();
   const kind: unknown = Form.useWatch("proxy_kind");
   const known = typeof kind === "string" ? kind : "";
   return (
@@ -88,11 +89,12 @@ export function ProxyFields({ hasLogin }: { readonly hasLogin: boolean }) {
           <TextField
             name="proxy_address"
             label="代理地址"
-            extra="主机:端口。内网或本机的代理须在环境变量 EGRESS_PROXY_ALLOW 中放行。"
+            extra="主机:端口，也可以粘贴完整的地址。内网或本机的代理须在环境变量 EGRESS_PROXY_ALLOW 中放行。"
             rules={[{ required: true, whitespace: true, message: "请填写代理地址" }]}
             className="tg-code"
             spellCheck={false}
             maxLength={300}
+            onBlur={({ target }) => form.setFieldsValue(pastedProxy(target.value))}
             placeholder="proxy.example.com:8080"
           />
           <LoginFields hasLogin={hasLogin} />

@@ -7,6 +7,7 @@ import {
   keysOf,
   mergeModels,
   otherAfterType,
+  pastedProxy,
   typedModels,
   updateOf,
   valuesOf,
@@ -83,6 +84,26 @@ describe("what is sent", () => {
     expect(updateOf(behind, unchanged)).toEqual({ id: 7 });
     const typed = { ...unchanged, proxy_user: "a@b", proxy_password: "p:%" };
     expect(updateOf(behind, typed)).toEqual({ id: 7, proxy: "socks5h://a%40b:p%3A%25@proxy.example:1080" });
+    const pasted = {
+      ...unchanged,
+      proxy_kind: "http",
+      proxy_address: " SOCKS5://a%40b:p:%@h.example:1081/ ",
+    };
+    expect(updateOf(behind, pasted)).toEqual({ id: 7, proxy: "socks5://a%40b:p%3A%25@h.example:1081" });
+    expect(pastedProxy("socks://h.example:1")).toEqual({
+      proxy_kind: "socks5h",
+      proxy_address: "h.example:1",
+    });
+    expect(pastedProxy("http://u:p@ss@[::1]:8080")).toMatchObject({
+      proxy_user: "u",
+      proxy_password: "p@ss",
+    });
+    expect([pastedProxy("h.example:1"), pastedProxy("http://"), pastedProxy("socks4://h:1")]).toEqual([
+      {},
+      {},
+      {},
+    ]);
+    expect(updateOf(behind, { ...unchanged, proxy_address: "socks4://h:1" }).proxy).toBe("socks4://h:1");
     expect(updateOf(behind, { ...unchanged, proxy_open: true })).toEqual({
       id: 7,
       proxy: "socks5h://@proxy.example:1080",

@@ -125,15 +125,43 @@ function proxyValues(shown: string) {
   return { proxy_kind: kind, proxy_address: address, proxy_user: "", proxy_password: "", proxy_open: false };
 }
 
+type ProxyValues = ReturnType<typeof proxyValues>;
+
+/** `scheme://user:password@host:port`, as sellers of proxies give it; a password may have any character. */
+const WHOLE_PROXY = /^(https?|socks5h?|socks):\/\/(?:([^:@/]*)(?::(.*))?@)?([^@/?#]+)\/?$/i;
+
+/** The fields that a whole address fills in; {} = it is none, as `host:port` is. */
+export function pastedProxy(text: string): Partial<ProxyValues> {
+  const [, scheme = "", user, password = "", address = ""] = WHOLE_PROXY.exec(text.trim()) ?? [];
+  if (address === "") return {};
+  const kind = scheme.toLowerCase();
+  const at = { proxy_kind: kind === "socks" ? "socks5h" : kind, proxy_address: address };
+  if (user === undefined) return at;
+  return { ...at, proxy_user: decoded(user), proxy_password: decoded(password), proxy_open: false };
+}
+
+/** A text that is no percent-encoding stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The address as the contract wants it; credentials are percent-encoded, so that they may have any character. */
-export function proxyOf({
-  proxy_kind: kind,
-  proxy_address,
-  proxy_user,
-  proxy_password,
-  proxy_open,
-}: ChannelValues): string {
-  if (!isProxyKind(kind)) return kind;
+export function proxyOf(values: ChannelValues): string {
+  const isProxy = isProxyKind(values.proxy_kind);
+  const {
+    proxy_kind: kind,
+    proxy_address,
+    proxy_user,
+    proxy_password,
+    proxy_open,
+  } = { ...values, ...(isProxy && pastedProxy(values.proxy_address)) };
+  if (!isProxy) return kind;
+  // Of another kind than there are: the server says which there are.
+  if (proxy_address.includes("://")) return proxy_address.trim();
   const encode = encodeURIComponent;
   const login = proxy_user === "" ? "" : `${encode(proxy_user)}:${encode(proxy_password)}@`;
   return `${kind}://${proxy_open ? "@" : login}${proxy_address.trim()}`;
