@@ -1,11 +1,12 @@
 // The models of a channel beside those that its upstream lists: what is new, gone or spelt otherwise is taken over with one click, or waved
 // aside (requirements C46).
 import { useQuery } from "@tanstack/react-query";
-import { Button, Checkbox } from "antd";
+import { Button, Checkbox, type TableColumnType } from "antd";
 import { useState } from "react";
 import { Link, useParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { formatCount, formatTime } from "#console/base/format.ts";
+import { NARROW, useMedia } from "#console/base/media.ts";
 import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
@@ -90,6 +91,66 @@ function chosenAtFirst(news: readonly News[]): ReadonlySet<string> {
   return new Set(news.filter(({ kind, isBarred }) => kind !== "remove" && !isBarred).map(({ name }) => name));
 }
 
+interface NewsSheetProps {
+  readonly news: readonly News[];
+  /** undefined = this administrator decides nothing. */
+  readonly chosen?: ReadonlySet<string>;
+  readonly onToggle?: (name: string) => void;
+}
+
+/** On a telephone what taking it over does stands below the name, where it needs no scrolling. */
+function NewsSheet({ news, chosen, onToggle }: NewsSheetProps) {
+  const isNarrow = useMedia(NARROW);
+  const choice: TableColumnType<News> = {
+    title: "选择",
+    key: "chosen",
+    width: 56,
+    render: (_, { name }) => (
+      <Checkbox
+        aria-label={`选择 ${name}`}
+        checked={chosen?.has(name) ?? false}
+        onChange={() => onToggle?.(name)}
+      />
+    ),
+  };
+  const what: TableColumnType<News> = {
+    title: "采用后",
+    key: "what",
+    render: (_, one) => <WhatHappens news={one} />,
+  };
+  return (
+    <Sheet<News>
+      label="模型的变化"
+      width={isNarrow ? 300 : 640}
+      rowKey="name"
+      rows={news}
+      columns={[
+        ...(chosen === undefined ? [] : [choice]),
+        {
+          title: "模型",
+          dataIndex: "name",
+          render: (name: string, one) => (
+            <>
+              <code className="tg-code">{name}</code>
+              {isNarrow ? (
+                <div className="tg-sheet-why">
+                  <WhatHappens news={one} />
+                </div>
+              ) : null}
+            </>
+          ),
+        },
+        {
+          title: "变化",
+          dataIndex: "kind",
+          render: (kind: News["kind"]) => <StatusTag tone={KINDS[kind][0]} label={KINDS[kind][1]} />,
+        },
+        ...(isNarrow ? [] : [what]),
+      ]}
+    />
+  );
+}
+
 function NewsTable({ id, news }: NewsProps) {
   const mayWrite = useMay("channel.write");
   const [chosen, setChosen] = useState(() => chosenAtFirst(news));
@@ -117,41 +178,7 @@ function NewsTable({ id, news }: NewsProps) {
   };
   return (
     <>
-      <Sheet<News>
-        label="模型的变化"
-        width={640}
-        rowKey="name"
-        rows={news}
-        columns={[
-          ...(mayWrite
-            ? [
-                {
-                  title: "选择",
-                  key: "chosen",
-                  width: 56,
-                  render: (_: unknown, { name }: News) => (
-                    <Checkbox
-                      aria-label={`选择 ${name}`}
-                      checked={chosen.has(name)}
-                      onChange={() => toggle(name)}
-                    />
-                  ),
-                },
-              ]
-            : []),
-          {
-            title: "模型",
-            dataIndex: "name",
-            render: (name: string) => <code className="tg-code">{name}</code>,
-          },
-          {
-            title: "变化",
-            dataIndex: "kind",
-            render: (kind: News["kind"]) => <StatusTag tone={KINDS[kind][0]} label={KINDS[kind][1]} />,
-          },
-          { title: "采用后", key: "what", render: (_, one) => <WhatHappens news={one} /> },
-        ]}
-      />
+      <NewsSheet news={news} {...(mayWrite && { chosen, onToggle: toggle })} />
       {mayWrite ? (
         <div className="tg-form-inline tg-models-decide">
           <Button type="primary" disabled={usable.length === 0} loading={apply.isPending} onClick={take}>
