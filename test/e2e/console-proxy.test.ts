@@ -43,6 +43,9 @@ it("goes in with its credentials and comes out without them", async () => {
   for (let call = 0; call < 3; call += 1) await page.request.get("/api/channel/test/1");
   await page.goto("/channel");
   await page.getByText("代理暂停").waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole("listitem").getByText("代理暂停").waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto("/channel/edit/1");
   await expect.poll(() => page.getByLabel("代理地址").inputValue()).toBe("proxy.example.com:1080");
   expect(await page.locator("#proxy_user").getAttribute("placeholder")).toContain("已设置");

@@ -130,6 +130,15 @@ export function ModelsLink({ channel }: { readonly channel: Channel }) {
   );
 }
 
+/** What the program found out about the way to a channel. */
+export function Notes({ channel }: { readonly channel: Channel }) {
+  return notesOf(channel).map(([label, why]) => (
+    <Tooltip key={label} title={why}>
+      <span className="tg-channel-note">{label}</span>
+    </Tooltip>
+  ));
+}
+
 function Name({ row }: CellProps<Channel>) {
   return (
     <>
@@ -138,11 +147,7 @@ function Name({ row }: CellProps<Channel>) {
       </span>
       <KeysLink channel={row} />
       <ModelsLink channel={row} />
-      {notesOf(row).map(([label, why]) => (
-        <Tooltip key={label} title={why}>
-          <span className="tg-channel-note">{label}</span>
-        </Tooltip>
-      ))}
+      <Notes channel={row} />
     </>
   );
 }

@@ -15,7 +15,7 @@ import { AddLink, copyAction, deleteAction, editAction, toggleAction } from "#co
 import type { RowAction } from "#console/ui/row-view.ts";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
 import { ChannelBulk } from "./bulk.tsx";
-import { ChannelState, channelColumns, KeysLink, ModelsLink } from "./columns.tsx";
+import { ChannelState, channelColumns, KeysLink, ModelsLink, Notes } from "./columns.tsx";
 import { CHANNEL_FILE, CHANNEL_FILTERS } from "./filters.ts";
 import { ChannelFooter } from "./footer.tsx";
 import { TestButton, useChannelTest } from "./test-button.tsx";
@@ -97,6 +97,7 @@ export function ChannelListPage() {
           <>
             <span className="tg-muted">#{channel.id}</span> {channel.name} <KeysLink channel={channel} />
             <ModelsLink channel={channel} />
+            <Notes channel={channel} />
           </>
         )}
         cardState={(channel) => <ChannelState row={channel} />}
