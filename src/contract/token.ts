@@ -49,7 +49,9 @@ const METADATA_CHARS = 4_096;
 const Metadata = z
   .record(
     z.string().regex(/^(?!__)[^\s=]{1,40}$/, "备注的名称须为 1 到 40 个字符，不含空格与等号"),
-    z.string().max(1_000),
+    z.string().max(1_000, "每条备注最多 1,000 个字符"),
+    // Of a name that does not do, zod says no more than that some key is wrong.
+    { error: (issue) => (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) },
   )
   .refine((notes) => JSON.stringify(notes).length <= METADATA_CHARS, "备注合计最多 4,096 个字符");
 

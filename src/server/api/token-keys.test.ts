@@ -203,8 +203,9 @@ describe.each(databases)("keys of tokens on $name", (database) => {
       [{ tags: Array.from({ length: 21 }, (_, index) => `t${index}`).join(",") }, "最多 20 个标签"],
       [{ tags: "x".repeat(41) }, "每个标签最多 40 个字符"],
       [{ tags: "a\nb" }, "标签不能含有换行或控制字符"],
-      [{ metadata: { "a b": "x" } }, "请求参数有误"],
-      [{ metadata: { __x: "x" } }, "请求参数有误"],
+      [{ metadata: { "a b": "x" } }, "备注的名称须为 1 到 40 个字符，不含空格与等号"],
+      [{ metadata: { __x: "x" } }, "备注的名称须为 1 到 40 个字符，不含空格与等号"],
+      [{ metadata: { a: "x".repeat(1_001) } }, "每条备注最多 1,000 个字符"],
       [{ metadata: { a: 1 } }, "请求参数有误"],
       [
         {
