@@ -105,6 +105,7 @@ describe.each(databases)("projects of teams on $name", (database) => {
     expect(await ownerOfLimit(app.ctx, { subject: "project", subject_id: id }, 0)).toEqual({
       userId: owner.id,
       whose: "团队“研发”的项目",
+      path: `/team/${team}?tab=project`,
     });
   });
 

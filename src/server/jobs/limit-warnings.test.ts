@@ -70,6 +70,8 @@ describe.each(databases)("warnings of limits on $name", (database) => {
     await spend(limit, 1);
     expect(await look()).toEqual([TOKEN_LETTER]);
     expect(mail.smtp.letters.at(-1)?.html).toMatch(/2026年11月26日.*00:00.*Asia\/Shanghai/);
+    // The page of limits does not show those of a token.
+    expect(mail.smtp.letters.at(-1)?.html).toContain(`/token/limit/${user.tokenId}"`);
     for (const end of [(await open(limit, 20)).release, () => spend(limit, 20)]) {
       await end();
       expect(await look()).toEqual([]);

@@ -77,7 +77,7 @@ async function tell(
     resets: resetText(state, zone),
     // A channel's refuses calls, though it never ends one that runs.
     isSoft: limit.mode === "soft" && !limit.subject.startsWith("channel"),
-    url: `${siteUrl(ctx)}/limit`,
+    url: `${siteUrl(ctx)}${told.path}`,
   };
   if (limit.subject !== "token") {
     ctx.notify({
@@ -96,6 +96,8 @@ async function tell(
 
 interface Told {
   readonly whose: string;
+  /** The page of the console where the limit stands. */
+  readonly path: string;
   readonly addresses: readonly string[];
 }
 
@@ -104,13 +106,20 @@ async function whoIsTold(ctx: Context, limit: LimitRow, holder: number): Promise
   const whoseAll = sharedBy(limit);
   if (whoseAll !== undefined) {
     const addresses = await findAddresses(ctx.db, { role: Role.admin, status: UserStatus.enabled });
-    return { whose: whoseAll, addresses };
+    return { whose: whoseAll, path: pathOfShared(limit), addresses };
   }
   const owner = await ownerOfLimit(ctx, limit, holder);
   const user = owner && (await findUserById(ctx.db, owner.userId));
   const isReachable = user !== undefined && user.status === UserStatus.enabled && user.email !== "";
   const whose = owner?.whose ?? `账户“${user?.username ?? ""}”`;
-  return { whose, addresses: isReachable ? [user.email] : [] };
+  return { whose, path: owner?.path ?? LIMITS, addresses: isReachable ? [user.email] : [] };
+}
+
+const LIMITS = "/limit";
+
+function pathOfShared({ subject, subject_id }: LimitRow): string {
+  if (subject === "channel") return `/channel/edit/${subject_id}`;
+  return subject === "channel_key" ? "/channel" : LIMITS;
 }
 
 /** Whose the limit is that many share; undefined = one has it for himself. */
@@ -124,19 +133,23 @@ function sharedBy({ subject, subject_name, subject_id }: LimitRow): string | und
 /** Whose a limit in a team is, behind the team's name. */
 const OF_TEAM = { seat: "给您", project: "的项目", team: "" } as const;
 
-/** The one who is told, and what the limit is on where it is not his account. */
+/** The one who is told, and what the limit is on and where it stands where it is not his account's. */
 export async function ownerOfLimit(
   { db }: Context,
   { subject, subject_id }: Pick<LimitRow, "subject" | "subject_id">,
   holder: number,
-): Promise<{ readonly userId: number; readonly whose?: string } | undefined> {
+): Promise<{ readonly userId: number; readonly whose?: string; readonly path?: string } | undefined> {
   if (subject === "seat" || subject === "project" || subject === "team") {
     const told = await findTeamOwner(db, subject, subject_id);
-    return told && { userId: told.userId, whose: `团队“${told.name}”${OF_TEAM[subject]}` };
+    if (told === undefined) return undefined;
+    const path = `/team/${told.teamId}${subject === "project" ? "?tab=project" : ""}`;
+    return { userId: told.userId, whose: `团队“${told.name}”${OF_TEAM[subject]}`, path };
   }
   if (subject !== "token") return { userId: subject === "member" ? holder : subject_id };
   const token = await findTokenOwner(db, subject_id);
-  return token && { userId: token.userId, whose: `令牌“${token.name}”` };
+  if (token === undefined) return undefined;
+  const path = `${token.teamId === 0 ? "" : `/t/${token.teamId}`}/token/limit/${subject_id}`;
+  return { userId: token.userId, whose: `令牌“${token.name}”`, path };
 }
 
 function modelsOf({ model_pattern }: LimitRow): string {

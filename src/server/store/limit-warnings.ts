@@ -68,18 +68,19 @@ export async function markTold(db: Db, window: LimitWindowRow, told: 0 | 1): Pro
   return numUpdatedRows > 0n;
 }
 
-/** The owner of a token that was not removed. */
+/** The owner of a token that was not removed, and the team that pays for it; 0 = none. */
 export async function findTokenOwner(
   db: Db,
   tokenId: number,
-): Promise<{ userId: number; name: string } | undefined> {
+): Promise<{ userId: number; name: string; teamId: number } | undefined> {
   const row = await db
     .selectFrom("tokens")
-    .select(["user_id", "name"])
-    .where("id", "=", tokenId)
-    .where("deleted_at", "=", 0)
+    .leftJoin("teams", "teams.wallet_id", "tokens.wallet_id")
+    .select(["tokens.user_id", "tokens.name", "teams.id as team_id"])
+    .where("tokens.id", "=", tokenId)
+    .where("tokens.deleted_at", "=", 0)
     .executeTakeFirst();
-  return row === undefined ? undefined : { userId: row.user_id, name: row.name };
+  return row === undefined ? undefined : { userId: row.user_id, name: row.name, teamId: row.team_id ?? 0 };
 }
 
 /** Who is told of a limit of a member (by the membership's id), a project or a team (by its wallet's id): the member, or the owner. */
@@ -87,11 +88,11 @@ export function findTeamOwner(
   db: Db,
   subject: "seat" | "project" | "team",
   id: number,
-): Promise<{ userId: number; name: string } | undefined> {
+): Promise<{ userId: number; name: string; teamId: number } | undefined> {
   const seats = db
     .selectFrom("team_members")
     .innerJoin("teams", "teams.id", "team_members.team_id")
-    .select(["team_members.user_id as userId", "teams.name as name"]);
+    .select(["team_members.user_id as userId", "teams.name as name", "teams.id as teamId"]);
   if (subject === "seat") return seats.where("team_members.id", "=", id).executeTakeFirst();
   const owners = seats.where("team_members.role", "=", "owner");
   if (subject === "team") return owners.where("teams.wallet_id", "=", id).executeTakeFirst();
