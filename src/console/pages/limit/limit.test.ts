@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { amountText } from "#console/ui/limit-words.ts";
 import type { Limit } from "#contract/limit.ts";
 import { draftOf, subjectDraftOf, tokenDrafts, tokenDraftsWithout, valuesOf } from "./values.ts";
-import { minuteIn, stateOf, subjectText, whatText } from "./words.ts";
+import { minuteIn, recoveryText, stateOf, subjectText, whatText } from "./words.ts";
 
 const DAY: Limit = {
   id: 7,
@@ -93,4 +93,10 @@ it("sends the other limits of a token along with their ids, so that they go on c
   ]);
   expect(tokenDrafts([DAY], changed)).toMatchObject([{ id: 7, amount: 1_000 }, { amount: 5 }]);
   expect(tokenDraftsWithout([DAY, week], 7)).toMatchObject([{ id: 8 }]);
+});
+
+it("says how a rate, running calls and the cost of one call get room again", () => {
+  expect((["rpm", "tpm", "running", "cost"] as const).map(recoveryText)).toEqual([
+    ...["随时间恢复", "随时间恢复", "请求结束后", "—"],
+  ]);
 });

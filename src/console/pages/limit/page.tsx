@@ -84,7 +84,7 @@ const TABS = [
 export function LimitPage() {
   const [tab, openTab] = useTab("all");
   const zone = useStatus()?.budget_time_zone ?? "";
-  const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
+  const lead = `一次调用须同时满足所有限额；令牌的限额在令牌列表中设置，团队的上限在团队页面上。${zone === "" ? "" : `每日、每周与每月按 ${zone} 时区重置。`}`;
   if (!useMay("limit.read"))
     return (
       <Page lead={lead}>

@@ -10,7 +10,7 @@ import type { CellProps, Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { Limit } from "#contract/limit.ts";
 import { isWindowKind } from "#contract/limit-words.ts";
-import { minuteIn, stateOf, subjectText, whatText } from "./words.ts";
+import { minuteIn, recoveryText, stateOf, subjectText, whatText } from "./words.ts";
 
 const nowSec = () => Date.now() / 1_000;
 
@@ -79,7 +79,7 @@ const columns: readonly Column<Limit>[] = [
 /** In the zone it is counted by: midnight there is what the user waits for. */
 function Reset({ row }: CellProps<Limit>) {
   const { resets_at, time_zone, kind } = row;
-  if (!isWindowKind(kind)) return <span className="tg-muted">随时间恢复</span>;
+  if (!isWindowKind(kind)) return <span className="tg-muted">{recoveryText(kind)}</span>;
   if (resets_at <= 0)
     return <span className="tg-muted">{row.time_window === "total" ? "不重置" : "首次调用后计时"}</span>;
   return (

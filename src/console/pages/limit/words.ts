@@ -9,6 +9,7 @@ import {
   type LimitKind,
   type LimitMode,
   type ManagedSubject,
+  type WindowKind,
 } from "#contract/limit-words.ts";
 
 /** In the order in which forms offer them. */
@@ -53,6 +54,12 @@ export function whatText({ kind, time_window, anchor }: Limit): string {
   const window =
     time_window === "month" && anchor > 1 ? `每月（${anchor} 日起）` : LIMIT_WINDOW_LABELS[time_window];
   return `${window} · ${KIND_LABELS[kind]}`;
+}
+
+/** How a limit that is not counted by window gets room again; — = it never fills, since each call is judged by itself. */
+export function recoveryText(kind: Exclude<LimitKind, WindowKind>): string {
+  if (kind === "cost") return "—";
+  return kind === "running" ? "请求结束后" : "随时间恢复";
 }
 
 /** Seconds → `2026-11-29 00:00` on the clock of a zone; "" = where the browser is. */
