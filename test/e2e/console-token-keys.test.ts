@@ -15,8 +15,9 @@ async function use(key: string): Promise<number> {
 }
 
 /** The key that a dialog shows; closes it. */
-async function shownKey(page: Page): Promise<string> {
-  const key = await page.getByLabel("生成的令牌").inputValue();
+async function shownKey(page: Page, called: "令牌" | "新密钥"): Promise<string> {
+  await page.getByText(`已生成 1 个${called}`).waitFor();
+  const key = await page.getByLabel(`生成的${called}`).inputValue();
   expect(key).toMatch(/^sk-\w{48}$/);
   await page.getByRole("button", { name: /完\s*成/ }).click();
   return key;
@@ -32,7 +33,7 @@ it("a key that is shown once is shown once, rotated with an overlap, and found b
   await page.getByRole("switch", { name: "密钥只显示一次" }).click();
   await page.getByRole("button", { name: /提\s*交/ }).click();
   await page.getByText("密钥只显示这一次").waitFor();
-  const first = await shownKey(page);
+  const first = await shownKey(page, "令牌");
   await page.waitForURL("**/token");
   const row = page.getByRole("row", { name: /流水线/ });
   await row.getByText(`${first.slice(0, 7)}••••••${first.slice(-4)}`).waitFor();
@@ -42,7 +43,7 @@ it("a key that is shown once is shown once, rotated with an overlap, and found b
   await page.getByRole("menuitem", { name: "轮换密钥…" }).click();
   await page.getByRole("button", { name: "生成新密钥" }).click();
   await page.getByText(/旧密钥在 .* 之前仍可使用/).waitFor();
-  const second = await shownKey(page);
+  const second = await shownKey(page, "新密钥");
   await row.getByText(/旧密钥.*失效/).waitFor();
   expect([await use(first), await use(second)]).toEqual([200, 200]);
   await page.getByRole("button", { name: "生产" }).click();
@@ -66,7 +67,7 @@ it("an administrator makes and limits a token for a user, who finds it and is to
   await page.getByRole("link", { name: "为该用户添加令牌" }).first().click();
   await page.locator("#name").fill("公司发放");
   await page.getByRole("button", { name: /提\s*交/ }).click();
-  const key = await shownKey(page);
+  const key = await shownKey(page, "令牌");
   const row = page.getByRole("row", { name: /公司发放/ });
   await row.waitFor();
   expect(await page.content()).not.toContain(key);

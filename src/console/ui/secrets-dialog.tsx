@@ -4,6 +4,7 @@ import { Button, Input, Modal } from "antd";
 import { Fragment, type ReactNode } from "react";
 import { copyText } from "#console/base/clipboard.ts";
 import { cleanFileName, downloadText } from "#console/base/download.ts";
+import "./secrets-dialog.css";
 
 export interface Batch {
   readonly name: string;
@@ -11,7 +12,7 @@ export interface Batch {
 }
 
 /** What they are called. */
-type Kind = "兑换码" | "令牌" | "邀请链接" | "服务账户令牌";
+type Kind = "兑换码" | "令牌" | "新密钥" | "邀请链接" | "服务账户令牌";
 
 /** Saves them as a text file named after the batch, one per line (requirements B7). */
 export function downloadSecrets({ name, secrets }: Batch, kind: Kind): void {
@@ -39,6 +40,7 @@ export function SecretsDialog({ batch, kind, hint, onClose, extra }: SecretsDial
     <Modal
       open
       title={`已生成 ${count} 个${kind}`}
+      className="tg-secrets"
       width={520}
       mask={{ closable: false }}
       onCancel={onClose}

@@ -119,7 +119,7 @@ export function Key({ row: { key, key_hint, old_key_until, old_key_used } }: Cel
       {masked === "sk-" ? "暂时无法读取" : <code className="tg-code">{masked}</code>}
       {old_key_until === 0 ? null : (
         <Tooltip title={`旧密钥在 ${formatTime(old_key_until)} 之前仍可使用，${used}`}>
-          <span className="tg-token-old">旧密钥{relativeTime(old_key_until, Date.now() / 1_000)}失效</span>
+          <span className="tg-token-old">旧密钥 {relativeTime(old_key_until, Date.now() / 1_000)}失效</span>
         </Tooltip>
       )}
     </>

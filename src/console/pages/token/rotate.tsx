@@ -34,7 +34,7 @@ export function RotateDialog({ token, lists, onClose }: RotateDialogProps) {
     return (
       <SecretsDialog
         batch={{ name: token.name, secrets: [`sk-${made.key}`] }}
-        kind="令牌"
+        kind="新密钥"
         extra={<ClientButton token={made} />}
         hint={`${made.old_key_until === 0 ? "旧密钥已失效。" : `旧密钥在 ${formatTime(made.old_key_until)} 之前仍可使用。`}${onceHint(made)}`}
         onClose={onClose}
