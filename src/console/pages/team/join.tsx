@@ -9,6 +9,7 @@ import { Page } from "#console/ui/page.tsx";
 import { Section } from "#console/ui/section.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { teamApi } from "#contract/team.ts";
+import { mayInTeam } from "#contract/team-words.ts";
 import { ROLE_HINTS, ROLE_LABELS } from "./words.ts";
 
 export function JoinTeamPage() {
@@ -41,7 +42,9 @@ export function JoinTeamPage() {
           {inviter} 邀请您以“{ROLE_LABELS[role]}”（{ROLE_HINTS[role]}）的身份加入。邀请有效至{" "}
           {formatTime(expires_at)}。
         </p>
-        <p>加入后，您在该团队中创建的令牌由团队的钱包付费，您个人的余额不受影响。</p>
+        {mayInTeam(role, "token") ? (
+          <p>加入后，您在该团队中创建的令牌由团队的钱包付费，您个人的余额不受影响。</p>
+        ) : null}
         <Button type="primary" loading={accept.isPending} onClick={() => accept.mutate({ body: { code } })}>
           加入团队
         </Button>
