@@ -6,6 +6,7 @@ import { Link } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { useModelsByType } from "#console/base/models.ts";
+import { useMay } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { clearable } from "#console/ui/clearable.tsx";
@@ -20,7 +21,8 @@ const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000, meta: { 
 const NAMED = 8;
 
 function UnpricedNote({ models }: { readonly models: readonly string[] }) {
-  const options = useQuery(optionsQuery);
+  // Asked for without the right it would stand in the audit log as an attempt.
+  const options = useQuery({ ...optionsQuery, enabled: useMay("option.read") });
   const mapping = Form.useWatch<ChannelValues["model_mapping"] | undefined>("model_mapping") ?? "";
   const unpriced = options.data === undefined ? [] : unpricedModels({ models, mapping }, options.data);
   if (unpriced.length === 0) return null;
