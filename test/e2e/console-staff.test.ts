@@ -54,6 +54,50 @@ it("a set is copied, narrowed and given; menu, buttons and pages follow it", asy
   await context.close();
 });
 
+it("finance adds quota, support ends sessions and resets factors, and neither is offered the account's form", async () => {
+  const { url } = world.server;
+  const sets = (await manage(url, "GET", "/api/staff/set")) as { id: number; name: string }[];
+  const give = (name: string) =>
+    manage(url, "PUT", "/api/staff/user/3", { staff_set_id: sets.find((set) => set.name === name)?.id });
+  const open = async () => {
+    const window = await world.visit("wangfang");
+    await window.page.goto("/user");
+    await window.page.getByRole("row", { name: /lihua/ }).getByRole("button", { name: "编辑" }).click();
+    await window.page.getByText("您的权限集不能修改该用户的资料").waitFor();
+    expect(await window.page.getByRole("button", { name: /^提\s?交$/ }).count()).toBe(0);
+    return window;
+  };
+  const quota = async () => ((await manage(url, "GET", "/api/user/2")) as { quota: number }).quota;
+  await give("财务");
+  const before = await quota();
+  const finance = await open();
+  await finance.page.getByRole("button", { name: "增加额度" }).click();
+  await finance.page.getByText("请填写此项").waitFor();
+  await finance.page.getByRole("button", { name: "+$1", exact: true }).click();
+  await finance.page.getByLabel("备注").fill("对公转账");
+  await finance.page.getByRole("button", { name: "增加额度" }).click();
+  await finance.page.getByText("额度已增加").waitFor();
+  expect(await quota()).toBe(before + 500_000);
+  for (const name of ["结束所有会话", "清除两步验证"])
+    expect(await finance.page.getByRole("button", { name }).count(), name).toBe(0);
+  await screenshots(finance.page, "staff-finance");
+  await finance.context.close();
+
+  await give("客服");
+  const customer = await world.visit("lihua");
+  const support = await open();
+  expect(await support.page.getByRole("button", { name: "增加额度" }).count()).toBe(0);
+  await support.page.getByRole("button", { name: "清除两步验证" }).waitFor();
+  await support.page.getByRole("button", { name: "结束所有会话" }).click();
+  await support.page.getByRole("button", { name: "确认结束" }).click();
+  await support.page.getByText(/已结束 \d+ 个登录会话/).waitFor();
+  await screenshots(support.page, "staff-support");
+  await customer.page.goto("/token");
+  await customer.page.waitForURL(/\/login/);
+  await customer.context.close();
+  await support.context.close();
+});
+
 it("a service account is made with some of the permissions, its token is shown once, and it is ended", async () => {
   const { page, context } = await world.visit("root");
   await page.goto("/user");

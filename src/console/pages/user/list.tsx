@@ -8,7 +8,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { wide } from "#console/base/language.ts";
 import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
-import { useMay, useUser } from "#console/base/session.ts";
+import { may, useMay, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { useToForm } from "#console/ui/form-way.ts";
 import { emptyOf, ListFilters, useAddressFilters } from "#console/ui/list-filters.tsx";
@@ -25,7 +25,7 @@ import { userAdminApi } from "#contract/user-admin.ts";
 import { LISTS, UserBulk } from "./bulk.tsx";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
 import { USER_FILE, USER_FILTERS } from "./filters.ts";
-import { isOwed, isProtected, isWithdrawable, mayEdit } from "./values.ts";
+import { isOwed, isProtected, isWithdrawable, mayEdit, USER_ACTS } from "./values.ts";
 import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
 
@@ -112,6 +112,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
     const isSelf = user.id === self?.id;
     const mayAct = mayEdit(self?.role ?? 0, user);
     const isOff = isProtected(user) || !mayAct;
+    const isOpen = isSelf || USER_ACTS.some((act) => may(self, act));
     const paid: RowAction = {
       key: "withdraw",
       label: "提现",
@@ -129,7 +130,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
       {
         ...editAction(() => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit")),
         isDisabled: !isSelf && !mayAct,
-        ...(isSelf ? {} : { permission: "user.write" }),
+        ...(isOpen ? {} : { permission: "user.write" }),
       },
       {
         key: "token",

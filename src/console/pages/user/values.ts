@@ -2,6 +2,7 @@
 import { changesOf } from "#console/base/changes.ts";
 import { DisplayName, Username } from "#contract/name.ts";
 import { Withdrawal } from "#contract/partner.ts";
+import type { Permission } from "#contract/permission.ts";
 import { Password, Role, type User } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
 import { MICRO, microOf } from "#contract/yuan.ts";
@@ -103,6 +104,15 @@ export function isProtected(user: Pick<User, "role">): boolean {
 export function mayEdit(actorRole: number, user: Pick<User, "role">): boolean {
   return actorRole >= Role.root || actorRole > user.role;
 }
+
+/** What the page of a user lets administrators do; with one of them it is opened. */
+export const USER_ACTS = [
+  "user.write",
+  "user.mfa.reset",
+  "user.session.end",
+  "user.view_as",
+  "money.topup",
+] as const satisfies readonly Permission[];
 
 /** Whether there is anything in a balance of the partner plan. */
 export function isOwed(balance: string): boolean {
