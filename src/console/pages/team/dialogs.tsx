@@ -210,20 +210,22 @@ export function RemoveDialog({
       onClose={onClose}
     >
       <p>移出后立即失去访问权限，历史费用保留。</p>
-      <label htmlFor="team-heir">该成员的团队令牌</label>
-      <Select
-        id="team-heir"
-        className="tg-wide"
-        value={heir}
-        onChange={setHeir}
-        options={[
-          { value: 0, label: "立即失效" },
-          ...heirs.map(({ user_id, username }) => ({
-            value: user_id,
-            label: `交给 ${username}（密钥不变）`,
-          })),
-        ]}
-      />
+      <Form layout="vertical">
+        <Form.Item label="该成员的团队令牌" htmlFor="team-heir">
+          <Select
+            id="team-heir"
+            value={heir}
+            onChange={setHeir}
+            options={[
+              { value: 0, label: "立即失效" },
+              ...heirs.map(({ user_id, username }) => ({
+                value: user_id,
+                label: `交给 ${username}（密钥不变）`,
+              })),
+            ]}
+          />
+        </Form.Item>
+      </Form>
     </AskDialog>
   );
 }
