@@ -161,7 +161,7 @@ export function TokenListPage() {
         columns={columns}
         actions={actions}
         bulk={(tokens, onDone) => <TokenBulk tokens={tokens} onDone={onDone} />}
-        actionsWidth={wide(326, 357)}
+        actionsWidth={wide(326, 368)}
         lead={(token) =>
           token.holder !== "" && token.holder !== user?.username ? null : (
             <CopyKey

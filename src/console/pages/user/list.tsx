@@ -193,7 +193,7 @@ export function UserListPage() {
         columns={userColumns}
         actions={actions}
         {...(mayDisable || mayDelete ? { bulk } : {})}
-        actionsWidth={wide(268, 362)}
+        actionsWidth={wide(268, 372)}
         cardTitle={(user) => <UserName row={user} />}
         cardState={(user) => (
           <>
