@@ -274,6 +274,8 @@ export interface Provider {
     order: OrderFacts,
     refund: RefundFacts & { deps: ProviderDeps },
   ): Promise<Refunded>;
+  /** Between two refunds of one order the provider wants so long; absent = none. Unit: seconds. */
+  readonly refundGapSec?: number;
   /**
    * All payments that were made in a span, and perhaps some around it. A provider without such a list answers `listed` with none: then each
    * paid order of ours is asked about by itself (`report` in compare.ts), and payments that only the provider knows are not found. Never

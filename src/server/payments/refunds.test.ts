@@ -134,6 +134,23 @@ describe.each(databases)("refunds on $name", (database) => {
     expect([answer.message, await states(), await world.gained(user)]).toEqual(["", ["failed"], CREDITED]);
   });
 
+  test("two of one order reach Alipay three seconds apart at least; other providers ask for no such pause", async () => {
+    const { there, refund, states } = await paid("alipay");
+    expect((await refund("10.00")).message).toBe("");
+    for (const sec of [0, 2]) {
+      await world.pass(sec);
+      expect((await refund("5.00")).message).toContain("至少间隔 3 秒");
+    }
+    expect([await states(), there.refunded]).toEqual([["done"], 1_000]);
+    await world.pass(2);
+    expect((await refund("5.00")).message).toBe("");
+    expect([await states(), there.refunded]).toEqual([["done", "done"], 1_500]);
+
+    const other = await paid("wechat");
+    for (const amount of ["10.00", "5.00"]) expect((await other.refund(amount)).message).toBe("");
+    expect(other.there.refunded).toBe(1_500);
+  });
+
   test("one that the provider refuses gives the quota back", async () => {
     const { user, refund, states } = await paid("wechat");
     world.desks.wechat.told.refundStatus = "CLOSED";

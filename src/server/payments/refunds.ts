@@ -8,7 +8,7 @@ import { changeOrder } from "./evidence.ts";
 import { providerOf } from "./instances.ts";
 import { isVouched } from "./manual.ts";
 import { depsOf, factsOf, instanceOf, type OrderTools } from "./orders.ts";
-import { type Instance, OWN_REFUND, type Refunded } from "./provider.ts";
+import { type Instance, OWN_REFUND, type Provider, type Refunded } from "./provider.ts";
 
 /** Seconds until the next question about a refund, by how many there were; then a person has to look. */
 const CHECKS_SEC = [10, 60, 300, 1_800, 7_200, 43_200, 86_400] as const;
@@ -39,7 +39,9 @@ async function hold(
 ): Promise<Pick<Asking, "refund" | "instance">> {
   const instance = await instanceOf(tools, order.instance_id);
   if (!instance) throw faults.refused("该支付渠道缺少密钥，无法退款");
-  await refuseTwice(tools, order, wish);
+  const earlier = await listRefunds(tools.db, order.order_no);
+  refuseTwice(tools, earlier, wish);
+  refuseTooSoon(tools, earlier, providerOf(instance));
   const refundNo = `${OWN_REFUND}${randomOrderTail()}`;
   const origin = { kind: "admin", key: `${refundNo}/hold`, body: "" } as const;
   const verdict = await changeOrder(tools, order, {
@@ -61,13 +63,13 @@ async function hold(
 }
 
 /** A second press of the button is no second refund. Throws: AppError. */
-async function refuseTwice(
-  { db, clock }: OrderTools,
-  order: OrderRow,
+function refuseTwice(
+  { clock }: OrderTools,
+  earlier: readonly RefundRow[],
   { amountMinor, actorId }: RefundWish,
-): Promise<void> {
+): void {
   const since = clock.seconds() - TWICE_SEC;
-  const isTwice = (await listRefunds(db, order.order_no)).some(
+  const isTwice = earlier.some(
     (row) =>
       row.source === "admin" &&
       row.actor_id === actorId &&
@@ -75,6 +77,18 @@ async function refuseTwice(
       (amountMinor === null || row.amount_minor === amountMinor),
   );
   if (isTwice) throw faults.refused(`刚刚已经提交过这笔退款；确要再退一次，请 ${TWICE_SEC} 秒后再试`);
+}
+
+/** A provider that wants a pause between two refunds of one order gets it: one that is held may be sent at any moment. Throws: AppError. */
+function refuseTooSoon(
+  { clock }: OrderTools,
+  earlier: readonly RefundRow[],
+  { refundGapSec: gap }: Provider,
+): void {
+  if (gap === undefined) return;
+  // Both times are whole seconds: a difference that equals the gap may be shorter than it.
+  const isTooSoon = earlier.some((row) => row.state === "held" || row.updated_at >= clock.seconds() - gap);
+  if (isTooSoon) throw faults.refused(`支付平台要求同一订单的两笔退款至少间隔 ${gap} 秒，请稍后再试`);
 }
 
 interface Asking {

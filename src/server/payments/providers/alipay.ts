@@ -159,5 +159,6 @@ export const alipay: Provider = {
   read,
   list: listAlipay,
   refund,
+  refundGapSec: 3,
   askRefund,
 };
