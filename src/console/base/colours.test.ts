@@ -58,6 +58,9 @@ describe.each(THEMES)("%s theme, %s look", (mode, look) => {
     const token = theme.getDesignToken(themeFor(mode, false, shade));
     expect(contrast(token.colorPrimary, shade.surface), token.colorPrimary).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token.colorPrimary, shade.onBrand)).toBeGreaterThanOrEqual(4.5);
+    for (const link of [token.colorLink, token.colorLinkHover, token.colorLinkActive])
+      for (const ground of [shade.page, shade.surface, shade.raised, shade.hover])
+        expect(contrast(link, ground), `${link} on ${ground}`).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token.colorPrimaryHover, shade.onBrand), token.colorPrimaryHover).toBeGreaterThanOrEqual(
       3,
     );

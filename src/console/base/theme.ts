@@ -25,6 +25,9 @@ function tokens(mode: ThemeMode, shade: Shades, isCalm: boolean): NonNullable<Th
     motionDurationSlow: "0.18s",
     colorPrimary: shade.brand,
     colorLink: shade.brand,
+    // The algorithm of the dark theme would darken these; antd gives them to every link under the pointer.
+    colorLinkHover: shade.brandHover,
+    colorLinkActive: shade.brandHover,
     colorSuccess: shade.success,
     colorWarning: shade.warning,
     colorError: shade.error,
