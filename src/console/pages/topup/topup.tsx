@@ -93,7 +93,9 @@ function RedeemForm({ team }: { readonly team: number }) {
 
 /** How much of everything there ever was is left, as a sentence. */
 function leftText(total: number, left: number): string {
-  return total === 0 ? "还没有额度，使用兑换码即可开始。" : `还剩总额度的 ${(left * 100).toFixed(1)}%`;
+  return total === 0
+    ? "还没有额度，充值或使用兑换码后即可开始。"
+    : `还剩总额度的 ${(left * 100).toFixed(1)}%`;
 }
 
 type Figures = Pick<User, "quota" | "used_quota" | "request_count">;
