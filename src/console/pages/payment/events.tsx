@@ -13,6 +13,7 @@ import { type PaymentEvent, paymentAdminApi } from "#contract/payment-admin.ts";
 import { OrphanDialog } from "./orphan-dialog.tsx";
 import { useSecond } from "./second-dialog.tsx";
 import { factsText, verdictText } from "./words.ts";
+import "./payment.css";
 
 const columns: readonly Column<PaymentEvent>[] = [
   {
@@ -44,13 +45,15 @@ function RefusedNotices() {
   const { data } = useQuery({ ...query(paymentAdminApi.instances, {}), meta: { silent: true } });
   const tried = data?.filter(({ refused_notices }) => refused_notices > 0) ?? [];
   return tried.length === 0 ? null : (
-    <Callout tone="info">
-      {tried.map(({ id, name, refused_notices, refused_at }) => (
-        <div key={id}>
-          {`支付渠道“${name}”已拒绝 ${formatCount(refused_notices)} 条未通过验证的通知，没有入账；最近一次在 ${formatTime(refused_at)}。`}
-        </div>
-      ))}
-    </Callout>
+    <div className="tg-payment-refused">
+      <Callout tone="info">
+        {tried.map(({ id, name, refused_notices, refused_at }) => (
+          <div key={id}>
+            {`支付渠道“${name}”已拒绝 ${formatCount(refused_notices)} 条未通过验证的通知，没有入账；最近一次在 ${formatTime(refused_at)}。`}
+          </div>
+        ))}
+      </Callout>
+    </div>
   );
 }
 

@@ -82,8 +82,7 @@ function draftOf(
   return {
     name,
     is_enabled,
-    // What another provider was chosen with before.
-    methods: methods.filter((method) => Object.hasOwn(known.methods, method)),
+    methods,
     fee_bp: Math.round(fee * 100),
     cost_bp: Math.round(cost * 100),
     rate,
@@ -121,6 +120,7 @@ function ProviderInput({ field, isSet }: { readonly field: ProviderField; readon
 function Fields({ row }: { readonly row: Instance | undefined }) {
   const chosen: PaymentProviderName = Form.useWatch("provider") ?? row?.provider ?? NEW.provider;
   const provider = paymentProvider(chosen);
+  const form = Form.useFormInstance<Values>();
   const isNew = row === undefined;
   return (
     <>
@@ -129,6 +129,10 @@ function Fields({ row }: { readonly row: Instance | undefined }) {
         <Form.Item name="provider" label="支付平台">
           <Select
             disabled={!isNew}
+            // The ways of the provider before, of which this one may have none, would count as chosen and not be seen.
+            onChange={(next: PaymentProviderName) =>
+              form.setFieldValue("methods", Object.keys(paymentProvider(next).methods).slice(0, 1))
+            }
             options={paymentProviderNames.map((name) => ({
               value: name,
               label: paymentProvider(name).label,

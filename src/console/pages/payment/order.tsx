@@ -68,17 +68,27 @@ function actsOf(
 
 function useActs(order: AdminOrder, onDone: () => void) {
   const client = useQueryClient();
-  const done = (text?: string) => {
-    toast.success(text);
+  const refresh = () => {
     void invalidate(client, [paymentAdminApi.detail, paymentAdminApi.list, paymentAdminApi.orphans]);
     onDone();
+  };
+  const done = (text?: string) => {
+    toast.success(text);
+    refresh();
   };
   const onSuccess = () => done();
   const decide = useCall(paymentAdminApi.decide, { onSuccess });
   const manual = useCall(paymentAdminApi.manual, {
     onSuccess: ({ status }) => done(status === "credited" ? undefined : "已提交，等待另一位超级管理员批准"),
   });
-  const refund = useCall(paymentAdminApi.refund, { onSuccess });
+  const refund = useCall(paymentAdminApi.refund, {
+    onSuccess: ({ refunds }) => {
+      const state = refunds.at(-1)?.state;
+      if (state === "failed") toast.warning("支付平台没有接受这笔退款，收回的额度已退还");
+      else toast.success(state === "done" ? undefined : "退款已提交，等待支付平台给出结果");
+      refresh();
+    },
+  });
   const close = useCall(paymentAdminApi.close, {
     onSuccess: ({ status }) => done(status === "closed" ? undefined : "平台已收到付款，订单没有关闭"),
   });
