@@ -1,5 +1,6 @@
 // Handlers: merchant accounts, all orders, and acts on them. Each act stands in the audit log before it happens (requirements Y40).
 
+import type { Language } from "#contract/language.ts";
 import { minorOf } from "#contract/money.ts";
 import type {
   AdminOrder,
@@ -121,7 +122,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     return probeInstance(ctx, row);
   },
 
-  async list(ctx, { query }) {
+  async list(ctx, { query, language }) {
     const filter = {
       userId: query.user_id,
       instanceId: query.instance_id,
@@ -130,20 +131,17 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
       keyword: query.keyword,
       ...madeOf(query),
     };
-    const labels = await labelsOf(ctx);
+    const labels = await labelsOf(ctx, language);
     const rows = await listOrders(ctx.db, filter, sortedPage(query));
     const data = rows.map((row) => presentAdmin(row, labels));
     return { data, ...(await totalBeside(query, () => countOrders(ctx.db, filter))) };
   },
 
-  async detail(ctx, { params }) {
-    const order = await present(ctx, params.no);
-    const events = (await listEvents(ctx.db, params.no)).map(presentEvent);
+  async detail(ctx, { params, language }) {
     const row = await getOrder(ctx, params.no);
     return {
-      order,
-      events,
-      refunds: await refundsOf(ctx, params.no),
+      ...(await presentRefunds(ctx, params.no, language)),
+      events: (await listEvents(ctx.db, params.no)).map(presentEvent),
       renewal: await renewalOfOrder(ctx, row),
     };
   },
@@ -177,7 +175,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const order = await creditOrphan(ctx, event, { userId, actorId: actor.id, reason });
     // The poll and the daily list may have told of it too.
     await settleEvents(ctx.db, event.order_no === "" ? { id: event.id } : { orderNo: event.order_no });
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async ask(ctx, call) {
@@ -187,7 +185,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     if (asked === "throttled") throw faults.refused("刚刚查询过，请 5 秒后再试");
     if (asked === "unclear" || asked === "odd" || asked === "off")
       throw faults.refused("支付平台没有给出明确的结果，请稍后再试");
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async close(ctx, call) {
@@ -195,7 +193,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     if (order.status === "closed" || !isWaiting(order)) throw faults.refused("该订单已经结束");
     await auditOrder(ctx, call, order, { action: "payment.close", detail: { reason: call.body.reason } });
     if (!(await endOrder(ctx, order))) throw faults.refused("支付平台暂时没有确认，订单尚未关闭，请稍后再试");
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async decide(ctx, call) {
@@ -219,7 +217,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
       if (outcome !== "credited") throw faults.refused("该付款不能这样入账");
     }
     await settleEvents(ctx.db, { orderNo: order.order_no });
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async manual(ctx, call) {
@@ -232,7 +230,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     await auditOrder(ctx, call, order, { action: "payment.manual", detail });
     if (needs_second) await askSecond(ctx, order, { voucher, instance: { id, name } });
     else await creditVoucher(ctx, order, { voucher });
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async judgeManual(ctx, call) {
@@ -247,7 +245,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const detail = { is_approved: isApproved, reason, voucher };
     await auditOrder(ctx, call, order, { action: "payment.manual.judge", detail });
     await judgeVoucher(ctx, { event, voucher, order }, { isApproved, actorId: actor.id, reason });
-    return present(ctx, order.order_no);
+    return present(ctx, order.order_no, call.language);
   },
 
   async refund(ctx, call) {
@@ -257,7 +255,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     await auditOrder(ctx, call, order, { action: "payment.refund", detail: { amount, reason } });
     const amountMinor = amount === null ? null : (minorOf(amount) ?? 0);
     await refundOrder(ctx, order, { amountMinor, actorId: actor.id, reason });
-    return { order: await present(ctx, order.order_no), refunds: await refundsOf(ctx, order.order_no) };
+    return presentRefunds(ctx, order.order_no, call.language);
   },
 
   async settleRefund(ctx, call) {
@@ -270,7 +268,7 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     const detail = { refund_no: refundNo, is_done: isDone, reason };
     await auditOrder(ctx, call, order, { action: "payment.refund.settle", detail });
     await endRefund(ctx, order, { refundNo, isDone, providerId: "" });
-    return { order: await present(ctx, order.order_no), refunds: await refundsOf(ctx, order.order_no) };
+    return presentRefunds(ctx, order.order_no, call.language);
   },
 };
 
@@ -368,8 +366,12 @@ function presentAdmin(row: OrderRow, labels: Labels): AdminOrder {
   };
 }
 
-async function present(ctx: Context, orderNo: string): Promise<AdminOrder> {
-  return presentAdmin(await getOrder(ctx, orderNo), await labelsOf(ctx));
+async function presentRefunds(ctx: Context, orderNo: string, language: Language) {
+  return { order: await present(ctx, orderNo, language), refunds: await refundsOf(ctx, orderNo) };
+}
+
+async function present(ctx: Context, orderNo: string, language: Language): Promise<AdminOrder> {
+  return presentAdmin(await getOrder(ctx, orderNo), await labelsOf(ctx, language));
 }
 
 function presentEvent(row: EventRow) {

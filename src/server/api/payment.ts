@@ -1,4 +1,5 @@
 // Handlers: buying quota online. Orders are the payments room's, balances the ledger's.
+import type { Language } from "#contract/language.ts";
 import type { Order, PayMethod, paymentApi } from "#contract/payment.ts";
 import { paymentProvider } from "#contract/payment-provider.ts";
 import { mayInTeam } from "#contract/team-words.ts";
@@ -6,6 +7,7 @@ import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { LIMITS } from "#server/limits/table.ts";
+import { say } from "#server/locale/sentences.ts";
 import { saleOf } from "#server/money/order-books.ts";
 import { openInstance } from "#server/payments/instances.ts";
 import { askForPage, createOrder, endOrder, quotaGoods, refOf } from "#server/payments/orders.ts";
@@ -17,46 +19,46 @@ import type { Handlers } from "./call.ts";
 import { accountOf } from "./token-reach.ts";
 
 export const payment: Handlers<{ payment: typeof paymentApi }>["payment"] = {
-  async shop(ctx, { actor }) {
+  async shop(ctx, { actor, language }) {
     const plans = [...ctx.options.get("TopUpPlans")];
-    return { plans, methods: await methodsOf(ctx), debt: await debtOf(ctx.db, actor.id) };
+    return { plans, methods: await methodsOf(ctx, language), debt: await debtOf(ctx.db, actor.id) };
   },
 
-  async orders(ctx, { actor, query }) {
+  async orders(ctx, { actor, query, language }) {
     const filter = { userId: (await payeeOf(ctx, actor, query.team_id)).userId };
-    const labels = await labelsOf(ctx);
+    const labels = await labelsOf(ctx, language);
     const rows = await listOrders(ctx.db, filter, { page: query.p, size: query.size });
     return { data: rows.map((row) => presentOrder(row, labels)), total: await countOrders(ctx.db, filter) };
   },
 
-  async create(ctx, { actor, body, address }) {
+  async create(ctx, { actor, body, address, language }) {
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
     const { userId } = await payeeOf(ctx, actor, body.team_id);
     if (body.team_id !== 0 && body.gift_code !== "") throw faults.refused("团队充值不能使用礼品码");
     const goods = await quotaGoods(ctx, { ...body, userId });
     const order = await createOrder(ctx, { ...body, userId, address }, goods);
-    return { ...presentOrder(order, await labelsOf(ctx)), team_id: body.team_id };
+    return { ...presentOrder(order, await labelsOf(ctx, language)), team_id: body.team_id };
   },
 
-  async order(ctx, { actor, params }) {
+  async order(ctx, { actor, params, language }) {
     const { order, team_id } = await reachOrder(ctx, actor, params.no);
     if (isWaiting(order) && actor.viewer === undefined) await askForPage(ctx, order);
     const { order: asked } = await reachOrder(ctx, actor, params.no);
-    return { ...presentOrder(asked, await labelsOf(ctx)), team_id };
+    return { ...presentOrder(asked, await labelsOf(ctx, language)), team_id };
   },
 
-  async cancel(ctx, { actor, params, address }) {
+  async cancel(ctx, { actor, params, address, language }) {
     const { order, team_id } = await reachOrder(ctx, actor, params.no);
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
     if (isWaiting(order) && !(await endOrder(ctx, order)))
       throw faults.refused("支付平台暂时没有确认，订单尚未取消，请稍后再试");
     const { order: ended } = await reachOrder(ctx, actor, params.no);
-    return { ...presentOrder(ended, await labelsOf(ctx)), team_id };
+    return { ...presentOrder(ended, await labelsOf(ctx, language)), team_id };
   },
 };
 
-/** The ways to pay that are open. */
-export async function methodsOf(ctx: Context): Promise<PayMethod[]> {
+/** The ways to pay that are open, called in a language. */
+export async function methodsOf(ctx: Context, language: Language): Promise<PayMethod[]> {
   const instances = (await listInstances(ctx.db)).flatMap((row) => openInstance(ctx, row) ?? []);
   return instances
     .filter(({ isEnabled }) => isEnabled)
@@ -64,7 +66,7 @@ export async function methodsOf(ctx: Context): Promise<PayMethod[]> {
       methods.map((method) => ({
         instance_id: id,
         method,
-        label: labelOf(provider, method),
+        label: say(labelOf(provider, method), language),
         currency,
         fee_bp: feeBp,
         rate,
@@ -96,11 +98,17 @@ async function reachOrder(
   return { order, team_id: team.id };
 }
 
-export type Labels = ReadonlyMap<number, string>;
+/** What the way to pay of an order is called. */
+export type Labels = (order: Pick<OrderRow, "instance_id" | "method">) => string;
 
-/** The provider of each account, for the names of its methods. */
-export async function labelsOf({ db }: Pick<Context, "db">): Promise<Labels> {
-  return new Map((await listInstances(db)).map((row) => [row.id, row.provider]));
+/** The names of all ways to pay in a language; that of an account that is gone is the provider's own word. */
+export async function labelsOf({ db }: Pick<Context, "db">, language: Language): Promise<Labels> {
+  const providers = new Map((await listInstances(db)).map((row) => [row.id, row.provider]));
+  return ({ instance_id, method }) => {
+    // The column holds names of providers only.
+    const provider = providers.get(instance_id) as Parameters<typeof labelOf>[0] | undefined;
+    return provider === undefined ? method : say(labelOf(provider, method), language);
+  };
 }
 
 function labelOf(provider: Parameters<typeof paymentProvider>[0], method: string): string {
@@ -111,13 +119,11 @@ function labelOf(provider: Parameters<typeof paymentProvider>[0], method: string
 export function presentOrder(row: OrderRow, labels: Labels): Order {
   const isOpen = row.status === "created" || row.status === "pending";
   const { qr, url } = isOpen ? refOf(row) : { qr: "", url: "" };
-  // The column holds names of providers only.
-  const provider = labels.get(row.instance_id) as Parameters<typeof labelOf>[0] | undefined;
   return {
     id: row.id,
     order_no: row.order_no,
     method: row.method,
-    label: provider === undefined ? row.method : labelOf(provider, row.method),
+    label: labels(row),
     plan: saleOf(row.plan_sale)?.terms.name ?? "",
     quota: row.quota,
     currency: row.currency,

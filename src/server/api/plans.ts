@@ -1,4 +1,5 @@
 // Handlers: subscription plans. Users buy them by orders, as the payments room makes them; a change is a new version, sold from then on.
+import type { Language } from "#contract/language.ts";
 import { minorOf, minorText } from "#contract/money.ts";
 import type {
   AdminPlan,
@@ -45,29 +46,29 @@ import { presentRenewal } from "./plan-renewals.ts";
 const SHOWN = 20;
 
 export const plan: Handlers<{ plan: typeof planApi }>["plan"] = {
-  shop: (ctx, { actor }) => presentShop(ctx, actor.id),
+  shop: (ctx, { actor, language }) => presentShop(ctx, actor.id, language),
 
-  async order(ctx, { actor, body, address }) {
+  async order(ctx, { actor, body, address, language }) {
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
     const goods = await planGoods(ctx, { ...body, userId: actor.id });
     const order = await createOrder(ctx, { ...body, userId: actor.id, address }, goods);
-    return presentOrder(order, await labelsOf(ctx));
+    return presentOrder(order, await labelsOf(ctx, language));
   },
 
-  async renew(ctx, { actor, params, body, address }) {
+  async renew(ctx, { actor, params, body, address, language }) {
     const renewal = await runningRenewal(ctx, { actor, params, address });
     await decideRenewal(ctx, { id: renewal.id, renews: body.renews });
-    return presentShop(ctx, actor.id);
+    return presentShop(ctx, actor.id, language);
   },
 
   async card(ctx, call) {
     return { url: await cardPageOf(ctx, await runningRenewal(ctx, call)) };
   },
 
-  async change(ctx, { actor, params, body, address }) {
+  async change(ctx, { actor, params, body, address, language }) {
     await ctx.limits.count([{ limit: LIMITS.payCreate, subject: String(actor.id) }], address);
     await choosePlan(ctx, { ...body, userId: actor.id, periodId: params.id });
-    return presentShop(ctx, actor.id);
+    return presentShop(ctx, actor.id, language);
   },
 
   async list(ctx) {
@@ -193,14 +194,14 @@ async function presentOne(ctx: Context, id: number): Promise<AdminPlan> {
   return presentAdmin(row, await countsOf(ctx));
 }
 
-async function presentShop(ctx: Context, userId: number): Promise<PlanShop> {
+async function presentShop(ctx: Context, userId: number, language: Language): Promise<PlanShop> {
   const nowSec = ctx.clock.seconds();
   const sold = (await listPlans(ctx.db)).filter(({ enabled }) => enabled === 1);
   const periods = await listPeriods(ctx.db, userId, SHOWN);
   const renewals = await listRunningRenewals(ctx.db, userId);
   return {
     plans: sold.map(present),
-    methods: await methodsOf(ctx),
+    methods: await methodsOf(ctx, language),
     periods: periods.map((row) => presentPeriod(row, nowSec)),
     upgrades: upgradesOf(periods, sold, nowSec),
     downgrades: await downgradesOf(ctx, periods, sold),

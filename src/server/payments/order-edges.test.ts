@@ -33,6 +33,26 @@ describe.each(databases)("orders at their edges on $name", (database) => {
     },
   );
 
+  test("ways to pay are called in the language of their reader: in both shops, of an order, for administrators", async () => {
+    const { account, method } = world.at("wechat");
+    const { user, order } = await world.ordered(account, { method });
+    const read = async (who: Who, path: string) =>
+      (await world.app.call({ ...who, "accept-language": "en-US" }, "GET", path)).data;
+    for (const path of ["/api/payment/shop", "/api/plan/shop"]) {
+      const { methods } = await read(user.who, path);
+      expect(methods.map(({ label }: { label: string }) => label)).toEqual(
+        expect.arrayContaining(["Alipay", "WeChat Pay", "Card", "Alipay QR code", "WeChat QR code"]),
+      );
+    }
+    const no = order.order_no;
+    const [mine] = await read(user.who, "/api/payment/order");
+    const { order: told } = await read(asRoot, `/api/payment/manage/${no}`);
+    const [listed] = await read(asRoot, `/api/payment/manage?keyword=${no}`);
+    const labels = [mine, await read(user.who, `/api/payment/order/${no}`), told, listed];
+    expect(labels.map(({ label }) => label)).toEqual(new Array(4).fill("WeChat QR code"));
+    expect(order.label).toBe("微信扫码");
+  });
+
   // 易支付 V1 has no call that closes an order.
   test.each(paymentProviderNames.filter((provider) => provider !== "epay-v1"))(
     "%s: cancelled, it can be paid at the provider no more",
