@@ -287,7 +287,7 @@ export const paymentAdminApi = {
       trade_no: z
         .string()
         .trim()
-        .regex(/^[\w-]{4,64}$/, "平台交易号有误"),
+        .regex(/^[\w-]{4,64}$/, "平台交易号须为 4 到 64 位字母、数字、下划线或连字符"),
       amount: Money,
       reason: Reason,
     }),

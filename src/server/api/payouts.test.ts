@@ -60,6 +60,8 @@ describe.each(databases)("payouts on $name", (database) => {
       success: false,
       message: "可提现金额不足",
     });
+    // What was never taken stands in no list as something that its user took back.
+    expect((await desk(inviter.who)).rows).toEqual([]);
     const refund = { amount: "250.00", reason: "测试" };
     await world.app.call(asRoot, "POST", `/api/payment/manage/${first}/refund`, refund);
     expect(await desk(inviter.who)).toMatchObject({ balance: "112.5", held: "12.5", available: "100" });

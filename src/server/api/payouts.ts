@@ -37,11 +37,13 @@ export const payout: Handlers<{ payout: typeof payoutApi }>["payout"] = {
 
   async ask(ctx, { actor, body }) {
     const micro = Number(microOf(body.amount) ?? 0n);
+    const early = await amountFault(ctx, actor.id, micro);
+    if (early !== undefined) throw faults.refused(early);
     const asked = { ...rowOf(ctx, body), user_id: actor.id, micro };
     const id = await insertPayout(ctx.db, asked).catch((error: unknown) => {
       throw isTaken(error) ? faults.refused("您有一笔提现申请还未处理") : error;
     });
-    // Judged with the row in place: no second one can be made meanwhile.
+    // Judged again with the row in place: no second one can be made meanwhile.
     const fault = await amountFault(ctx, actor.id, micro);
     if (fault === undefined) return present(ctx, await getPayout(ctx, id));
     await movePayout(ctx.db, { id, from: ["requested"] }, { state: "cancelled", note: fault });

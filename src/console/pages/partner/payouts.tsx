@@ -1,6 +1,6 @@
 // What the plan owes a user, what of it can be paid out now, and what was asked for.
 import { useQuery } from "@tanstack/react-query";
-import { Button, Form, Select } from "antd";
+import { Button, Form, type FormRule, Select } from "antd";
 import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
@@ -13,10 +13,39 @@ import { stateOf, WAY_LABELS } from "#console/ui/payout-words.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import { FormState } from "#console/ui/table-states.tsx";
 import { TextField } from "#console/ui/text-field.tsx";
-import { PAYOUT_WAYS, type Payout, type PayoutDesk, type PayoutDraft, payoutApi } from "#contract/payout.ts";
+import {
+  accountFault,
+  PAYOUT_WAYS,
+  type Payout,
+  type PayoutDesk,
+  type PayoutDraft,
+  type PayoutWay,
+  payoutApi,
+} from "#contract/payout.ts";
 import { microOf } from "#contract/yuan.ts";
 import { payoutText } from "./rules.ts";
 import "./payouts.css";
+
+/** What can be paid out now. */
+function between({ least, available }: PayoutDesk): FormRule {
+  return {
+    validator: async (_field, value: string) => {
+      const micro = microOf(value.trim());
+      const isIn =
+        micro !== undefined && micro >= (microOf(least) ?? 0n) && micro <= (microOf(available) ?? 0n);
+      if (value !== "" && !isIn) throw new Error(`金额须在 ${least} 到 ${available} 元之间`);
+    },
+  };
+}
+
+function fitting(way: PayoutWay): FormRule {
+  return {
+    validator: async (_field, value: string) => {
+      const fault = value === "" ? undefined : accountFault(way, value.trim());
+      if (fault !== undefined) throw new Error(fault);
+    },
+  };
+}
 
 function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly onClose: () => void }) {
   const [form] = Form.useForm<PayoutDraft>();
@@ -38,7 +67,7 @@ function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly o
         label="金额"
         prefix="¥"
         inputMode="decimal"
-        rules={[filled]}
+        rules={[filled, between(desk)]}
         extra={`不少于 ${desk.least} 元，现在最多 ${desk.available} 元。`}
       />
       <Form.Item name="way" label="收款方式">
@@ -47,7 +76,7 @@ function AskForPayout({ desk, onClose }: { readonly desk: PayoutDesk; readonly o
       <TextField
         name="account"
         label={way === "alipay" ? "支付宝账号" : "收款地址"}
-        rules={[filled]}
+        rules={[filled, fitting(way)]}
         maxLength={120}
         extra={way === "alipay" ? "手机号或邮箱。" : "请核对网络与地址，转出后无法追回。"}
       />
