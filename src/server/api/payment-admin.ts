@@ -23,7 +23,7 @@ import {
   needsSecond,
   waitingVoucher,
 } from "#server/payments/manual.ts";
-import { askOrder, endOrder } from "#server/payments/orders.ts";
+import { askOrder, endByHand } from "#server/payments/orders.ts";
 import { creditOrphan, isOrphan } from "#server/payments/orphans.ts";
 import { probeInstance } from "#server/payments/probe.ts";
 import { endRefund, refundOrder } from "#server/payments/refunds.ts";
@@ -137,13 +137,10 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
     return { data, ...(await totalBeside(query, () => countOrders(ctx.db, filter))) };
   },
 
-  async detail(ctx, { params, language }) {
-    const row = await getOrder(ctx, params.no);
-    return {
-      ...(await presentRefunds(ctx, params.no, language)),
-      events: (await listEvents(ctx.db, params.no)).map(presentEvent),
-      renewal: await renewalOfOrder(ctx, row),
-    };
+  async detail(ctx, { params: { no }, language }) {
+    const renewal = await renewalOfOrder(ctx, await getOrder(ctx, no));
+    const events = (await listEvents(ctx.db, no)).map(presentEvent);
+    return { ...(await presentRefunds(ctx, no, language)), events, renewal };
   },
 
   async orphans(ctx, { query }) {
@@ -189,10 +186,12 @@ export const paymentAdmin: Handlers<{ paymentAdmin: typeof paymentAdminApi }>["p
   },
 
   async close(ctx, call) {
-    const order = await getOrder(ctx, call.params.no);
+    const { actor, body, params } = call;
+    const order = await getOrder(ctx, params.no);
     if (order.status === "closed" || !isWaiting(order)) throw faults.refused("该订单已经结束");
-    await auditOrder(ctx, call, order, { action: "payment.close", detail: { reason: call.body.reason } });
-    if (!(await endOrder(ctx, order))) throw faults.refused("支付平台暂时没有确认，订单尚未关闭，请稍后再试");
+    await auditOrder(ctx, call, order, { action: "payment.close", detail: body });
+    const isOver = await endByHand(ctx, order, { actor_id: actor.id, ...body });
+    if (!isOver) throw faults.refused("支付平台暂时没有确认，订单尚未关闭，请稍后再试");
     return present(ctx, order.order_no, call.language);
   },
 

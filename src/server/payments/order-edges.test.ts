@@ -89,8 +89,14 @@ describe.each(databases)("orders at their edges on $name", (database) => {
     const { db } = world.app.ctx;
     const rows = await db.selectFrom("audit").selectAll().where("target", "=", no).execute();
     expect(rows).toMatchObject([{ action: "payment.close", detail: expect.stringContaining("用户要求") }]);
+    const historyOf = async (orderNo: string) => {
+      const { data } = await world.app.call(asRoot, "GET", `/api/payment/manage/${orderNo}`);
+      return data.events.map(({ kind, verdict, facts }: Record<string, string>) => [kind, verdict, facts]);
+    };
+    expect(await historyOf(no)).toEqual([["admin", "closed", '{"actor_id":1,"reason":"用户要求"}']]);
     desk.pay(late.order.order_no);
     expect((await close(late.order.order_no)).data.status).toBe("credited");
+    expect(await historyOf(late.order.order_no)).toEqual([["poll", "credited", expect.any(String)]]);
     expect([await world.gained(open.user), await world.gained(late.user)]).toEqual([0, CREDITED]);
     const silent = await world.ordered(account, { method });
     desk.mode = "html";

@@ -13,6 +13,7 @@ import { randomOrderTail } from "#server/secrets.ts";
 import {
   closeOrder,
   findOrder,
+  insertEvent,
   insertOrder,
   listOpenOrders,
   listSales,
@@ -326,6 +327,28 @@ export async function endOrder(tools: OrderTools, order: OrderRow): Promise<bool
   const isGivenUp = end === "unclear" && nowSec >= order.expires_at + UNCLEAR_SEC.most;
   if (end !== "over" && !isGivenUp) return false;
   return closeOrder(tools.db, order.order_no, { nowSec, nextCheck: nowSec + LATE_CHECKS_SEC[0] });
+}
+
+/** The same on an administrator's word: who closed it, and why, stands in its history. */
+export async function endByHand(
+  tools: OrderTools,
+  order: OrderRow,
+  why: { readonly actor_id: number; readonly reason: string },
+): Promise<boolean> {
+  if (!(await endOrder(tools, order))) return false;
+  if ((await findOrder(tools.db, order.order_no))?.status === "closed")
+    await insertEvent(tools.db, {
+      instance_id: order.instance_id,
+      kind: "admin",
+      event_key: `admin/${order.order_no}/close`,
+      order_no: order.order_no,
+      verdict: "closed",
+      is_open: 0,
+      facts: JSON.stringify(why),
+      body_sealed: "",
+      created_at: tools.clock.seconds(),
+    });
+  return true;
 }
 
 /** `over` = it cannot be paid there any more; `off` = the provider could not be asked. */

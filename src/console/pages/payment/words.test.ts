@@ -5,6 +5,7 @@ const NONE_BACK = { refunded_minor: 0, paid_minor: 100 };
 
 test("what is stored has its words, and what has none is shown as it is", () => {
   expect([verdictText("amount"), verdictText("x")]).toEqual(["实付金额与订单不符", "x"]);
+  expect(verdictText("closed")).toBe("已关闭");
   expect([kindText("poll"), kindText("x")]).toEqual(["查询", "x"]);
   expect([refundText("unknown"), sourceText("dispute")]).toEqual(["结果不明", "拒付"]);
   expect(stateOf({ ...NONE_BACK, status: "paid", review: "amount" })).toEqual({

@@ -10,6 +10,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
   credited: "已入账",
   duplicate: "重复的通知",
   done: "已执行",
+  closed: "已关闭",
   second_approved: "补单已批准",
   second_refused: "补单已拒绝",
   listed: "账单里的平台退款",
