@@ -36,7 +36,23 @@ export async function openContext(
     ...more,
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  await context.addInitScript(readOwnCopies);
   return context;
+}
+
+/** Runs in each page. The browser of the run has one clipboard: a page reads back what it wrote itself, whatever other tests copy meanwhile. */
+function readOwnCopies(): void {
+  const { clipboard } = navigator;
+  // On pages that the browser does not call secure there is none.
+  if (clipboard === undefined) return;
+  const write = clipboard.writeText.bind(clipboard);
+  const read = clipboard.readText.bind(clipboard);
+  let own: string | undefined;
+  clipboard.writeText = async (text) => {
+    await write(text);
+    own = text;
+  };
+  clipboard.readText = async () => own ?? read();
 }
 
 /**
