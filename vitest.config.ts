@@ -21,8 +21,9 @@ export default defineConfig({
   test: {
     globalSetup: ["test/worlds/shared-setup.ts"],
     pool: "forks",
-    // Twice the processors: most tests wait for a deadline, a disk or a browser. Nothing in them means that the machine is idle.
-    maxWorkers: 4,
+    // More than the processors of a small machine, since tests wait for deadlines, disks and browsers. With one more nothing is idle, the run
+    // takes as long, and each test longer.
+    maxWorkers: 3,
     reporters: ["default", "./scripts/totals-reporter.ts"],
     restoreMocks: true,
     // What is waited for comes at once on most machines, and late on a loaded one.

@@ -145,7 +145,7 @@ async function converse(answers: number, ...pieces: readonly (string | Buffer)[]
     await sleep(50);
   }
   const seen = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-  await expect.poll(() => seen().length, { timeout: 5_000 }).toBe(answers);
+  await expect.poll(() => seen().length).toBe(answers);
   client.destroy();
   return seen();
 }

@@ -108,7 +108,7 @@ test("guests of the console go first, then new calls, then new connections; and 
   await expect(get("/healthz")).rejects.toThrow("fetch failed");
 
   await hold(0);
-  await expect.poll(() => statusOf(get("/api/status")), { timeout: 5_000 }).toBe(200);
+  await expect.poll(() => statusOf(get("/api/status"))).toBe(200);
   expect(await statusOf(chat())).toBe(200);
 });
 

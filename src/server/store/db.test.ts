@@ -58,7 +58,7 @@ describe.each(engines)("store on %s", (engine) => {
       expect(await Promise.all([store.ready(), store.ready()])).toEqual([false, false]);
       expect(performance.now() - startMs).toBeLessThan(5_000);
     });
-    await expect.poll(() => store.ready(), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => store.ready()).toBe(true);
   });
 
   test("keeps what it was given when it is opened again", async () => {

@@ -91,9 +91,7 @@ it("a response for which no more can be reserved is ended, and charged as far as
   });
   expect(charged).toBeGreaterThan(20_000);
   expect(charged).toBeLessThanOrEqual(50_000);
-  await expect
-    .poll(async () => (await world.money()).log, { timeout: 8_000 })
-    .toMatchObject({ estimated: 1, model_name: model });
+  await expect.poll(async () => (await world.money()).log).toMatchObject({ estimated: 1, model_name: model });
   expect(left).toBe(0);
 });
 
