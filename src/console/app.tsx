@@ -3,6 +3,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { useEffect } from "react";
 import { RouterProvider } from "react-router";
 import { ApiFault, bindSignedOut, bindUnprotected, handleFault } from "#console/base/faults.ts";
+import { loadNotice } from "#console/base/notice.ts";
 import { currentUser, signOut } from "#console/base/session.ts";
 import { loadStatus } from "#console/base/status.ts";
 import { paintPage, useShades, useThemeMode } from "#console/base/theme-mode.ts";
@@ -55,6 +56,7 @@ bindUnprotected(() => {
   if (router.state.location.search !== SECURITY) void router.navigate(`/setting${SECURITY}`);
 });
 void loadStatus(client, __APP_VERSION__);
+void loadNotice(client);
 
 export function ConsoleApp() {
   const mode = useThemeMode();

@@ -148,6 +148,30 @@ describe("what the operator writes", () => {
     await context.close();
   });
 
+  it("as a notice stands at once where it is known, and changes once the server has told another", async () => {
+    const { page, context } = await visit();
+    await setOption("Notice", "今晚维护");
+    await page.goto("/");
+    await page.getByText("今晚维护").waitFor();
+    await setOption("Notice", "维护已结束");
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route("**/api/notice", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByText("今晚维护").waitFor();
+    await page.getByRole("heading", { name: /大模型接口/ }).waitFor();
+    answer();
+    await page.getByText("维护已结束").waitFor();
+    expect(await page.getByText("今晚维护").count()).toBe(0);
+    await setOption("Notice", "");
+    await context.close();
+  });
+
   it("has terms with eleven numbered clauses beside it", async () => {
     const { page, context } = await visit();
     await page.goto("/terms");

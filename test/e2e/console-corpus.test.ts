@@ -180,6 +180,7 @@ describe(`${hostileHtml.length} payloads`, () => {
       for (const key of [
         "status",
         "footer_html",
+        "notice",
         "logo",
         "system_name",
         "chat_link",

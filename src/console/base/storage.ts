@@ -33,6 +33,7 @@ const slots = {
   system_name: z.string(),
   logo: z.string(),
   footer_html: z.string(),
+  notice: z.string(),
   chat_link: z.string(),
   /** Channel type → model names. */
   channel_models: json(z.record(z.string(), z.array(z.string()))),

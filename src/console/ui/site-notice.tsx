@@ -1,8 +1,6 @@
 // The operator's notice: shown until it is dismissed, then recorded as seen; a changed notice is a new one (requirements B4).
-import { useQuery } from "@tanstack/react-query";
-import { query } from "#console/base/call.ts";
 import { addressIn } from "#console/base/markdown.ts";
-import { statusApi } from "#contract/status.ts";
+import { useNotice } from "#console/base/notice.ts";
 import { SeenNotice } from "./callout.tsx";
 import { Prose } from "./operator-text.tsx";
 import "./site-notice.css";
@@ -15,10 +13,10 @@ function markOf(text: string): string {
 }
 
 export function SiteNotice() {
-  const notice = useQuery({ ...query(statusApi.notice, {}), staleTime: 300_000, meta: { silent: true } });
-  // What stands below waits for this (shell.css).
-  if (notice.isPending) return <span aria-busy="true" hidden />;
-  const text = (notice.data ?? "").trim();
+  const notice = useNotice();
+  // What stands below waits for this (site-notice.css).
+  if (notice === undefined) return <span className="tg-notice-coming" aria-busy="true" hidden />;
+  const text = notice.trim();
   if (text === "") return null;
   const address = addressIn(text);
   const mark = `notice_${markOf(text)}`;

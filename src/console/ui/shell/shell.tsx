@@ -94,7 +94,7 @@ function DefaultPasswordBanner() {
   const user = useUser();
   const status = useStatus();
   if (!isRoot(user)) return null;
-  // What stands below waits for this, as for the notice (shell.css).
+  // What stands below waits for this, as for the notice (shell.css, site-notice.css).
   if (status === undefined) return <span aria-busy="true" hidden />;
   if (status.default_password !== true) return null;
   return (
