@@ -74,7 +74,7 @@ export function createBatchWorld(options?: WorldOptions) {
     await batch.sweep();
     for (const table of ["tasks", "files", "file_parts", "batch_parts"] as const)
       await db.deleteFrom(table).execute();
-    expect((await world.money()).open).toBe(0);
+    await expect.poll(async () => (await world.money()).open).toBe(0);
     const last = await db.selectFrom("ledger").select("id").orderBy("id", "desc").executeTakeFirst();
     lastEntry = last?.id ?? 0;
     await world.clearChannels();

@@ -35,7 +35,7 @@ export function createVideoWorld() {
 
   beforeEach(async () => {
     await sweep({ deadline_at: 1, upstream_sealed: "" });
-    expect((await world.money()).open).toBe(0);
+    await expect.poll(async () => (await world.money()).open).toBe(0);
     await world.ctx.db.deleteFrom("tasks").execute();
     await world.setOption(
       "ModelRatio",

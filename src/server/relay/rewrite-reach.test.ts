@@ -339,6 +339,8 @@ describe("conversations", () => {
   it("are refused by a rule before the upstream is called", async () => {
     const refuse = { op: "refuse", status: 403, code: "no_voices", message: "没有语音" };
     await addRuled(world, oneRule(refuse), seed());
+    // The conversation of the test before is settled after its client has left.
+    await expect.poll(async () => (await world.money()).open).toBe(0);
     provider.talks.length = 0;
     const client = talk();
     await client.until("error");

@@ -305,6 +305,8 @@ describe("authentication", () => {
     ["a model without a channel", { query: "?model=gpt-none" }, "no_available_channel"],
   ])("reports %s by an event", async (_, opening, code) => {
     await addChannel();
+    // The conversation of the test before is settled after its client has left.
+    await expect.poll(async () => (await world.money()).open).toBe(0);
     const client = open(opening);
     const [closeCode, reason] = await client.closed;
     expect(reason).toBe(code);
