@@ -76,7 +76,7 @@ describe.each(engines)("coord for %s", (engine) => {
   test("lets one at a time work, and the next one after a failure", async () => {
     let release = () => {};
     const first = here.lock("job", () => new Promise<string>((resolve) => (release = () => resolve("done"))));
-    await sleep(50);
+    await expect.poll(() => there.isLocked("job")).toBe(true);
     for (const node of [here, there])
       expect([await node.isLocked("job"), await node.isLocked("other job")]).toEqual([true, false]);
     expect(await there.lock("job", () => Promise.resolve("twice"))).toBeUndefined();

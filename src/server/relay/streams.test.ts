@@ -245,8 +245,9 @@ describe("streams", () => {
         const pending = world.ask(STREAM, { signal: controller.signal });
         while (world.upstream.journal.length === 0) await sleep(5);
         if (frames > 0) {
-          const reader = (await pending).body?.getReader();
-          await reader?.read();
+          const reader = (await pending).body?.pipeThrough(new TextDecoderStream()).getReader();
+          for (let text = ""; text.split("hello").length <= frames; )
+            text += (await reader?.read())?.value ?? "";
         } else pending.catch(() => undefined);
         await sleep(40);
         const left = performance.now();
