@@ -6,10 +6,14 @@ import { rowsOf } from "./key-rings.ts";
 const ALL_MODELS = "";
 /** No key rests longer. */
 const LONGEST_MS = 600_000;
+/** So long a change of a way may stay unnoticed. */
+const UNNOTICED_MS = 120;
 
 export class PlainKeys {
   /** Unit: ms since 1970. */
   now: number;
+  /** The latest time that a pause can have begun at, before the clock stepped back. */
+  #latest: number;
   readonly gone = new Set<number>();
   readonly #proxies: readonly string[];
   /** How often each was replaced. */
@@ -17,10 +21,12 @@ export class PlainKeys {
   readonly #down = new Map<string, number>();
   readonly #rests = new Map<number, Map<string, number>>();
   readonly #refusals = new Map<number, number>();
+  readonly #forbidden = new Map<number, number>();
 
   /** `proxies` = of each key its own; "" = none. */
   constructor(now: number, proxies: readonly string[]) {
     this.now = now;
+    this.#latest = now;
     this.#proxies = proxies;
     this.#seals = proxies.map(() => 0);
   }
@@ -48,21 +54,30 @@ export class PlainKeys {
 
   /** Status 0 = its proxy failed. */
   fail(id: number, status: number, model: string): void {
+    if (status === 401) {
+      this.#refuse(id);
+      return;
+    }
     if (status === 0) {
       if (this.proxyOf(id) !== "") this.#rest(id, ALL_MODELS, 10_000);
-    } else if (status === 429) this.#rest(id, model, 2_000);
-    else this.#refuse(id, status, model);
+      return;
+    }
+    // Only refusals in a row end a key.
+    this.#refusals.delete(id);
+    if (status === 403) this.#forbid(id, model);
+    else this.#rest(id, model, status === 404 ? LONGEST_MS : 2_000);
   }
 
-  #refuse(id: number, status: number, model: string): void {
+  #refuse(id: number): void {
     const refusals = (this.#refusals.get(id) ?? 0) + 1;
-    this.#refusals.set(id, refusals);
-    if (status === 404) this.#rest(id, model, LONGEST_MS);
-    else if (status === 403) this.#rest(id, model, refusals >= 3 ? LONGEST_MS : 10_000);
-    else if (refusals >= 3) {
-      this.#refusals.set(id, 0);
-      this.#rest(id, ALL_MODELS, LONGEST_MS);
-    }
+    this.#refusals.set(id, refusals % 3);
+    if (refusals === 3) this.#rest(id, ALL_MODELS, LONGEST_MS);
+  }
+
+  #forbid(id: number, model: string): void {
+    const times = (this.#forbidden.get(id) ?? 0) + 1;
+    this.#forbidden.set(id, times);
+    this.#rest(id, model, times >= 3 ? LONGEST_MS : 10_000);
   }
 
   #rest(id: number, model: string, ms: number): void {
@@ -71,6 +86,7 @@ export class PlainKeys {
 
   answer(id: number): void {
     this.#refusals.delete(id);
+    this.#forbidden.delete(id);
     this.#rests.delete(id);
   }
 
@@ -89,24 +105,35 @@ export class PlainKeys {
   /** What is over is over, also when the clock steps back later. */
   wait(ms: number): void {
     this.now += ms;
+    this.#latest = Math.max(this.#latest, this.now);
     for (const rests of this.#rests.values())
       for (const [model, until] of rests) if (until <= this.now) rests.delete(model);
   }
 
   failWay(proxy: string, ms: number): void {
-    this.#down.set(proxy, Math.max(this.#wayUntil(proxy), this.now + ms));
+    // What was unnoticed while no way was asked about.
+    if (this.#down.size === 0) this.#pause();
+    const before = this.#wayUntil(proxy);
+    this.#down.set(proxy, Math.max(before, this.now + ms));
+    // That it rests longer is unnoticed.
+    if (before > 0) this.#pause();
   }
 
   healWay(proxy: string): void {
     this.#down.delete(proxy);
-    // So long it may stay unnoticed.
-    this.wait(120);
+    this.#pause();
+  }
+
+  #pause(): void {
+    this.wait(Math.max(this.now, this.#latest) + UNNOTICED_MS - this.now);
   }
 
   /** What was set before the clock stepped back is not to last for ever (requirements F08). */
   stepBack(ms: number): void {
     this.now -= ms;
     if (ms < 1_000) return;
+    // Noticed where ways are asked about.
+    if (this.#down.size > 0) this.#latest = this.now;
     for (const rests of this.#rests.values())
       for (const [model, until] of rests) if (until > this.now + LONGEST_MS) rests.delete(model);
   }

@@ -218,12 +218,17 @@ export class KeyPool {
 
   /** Where all rest: of those that come back soon the first to return. */
   soonest(look: Look, tried: ReadonlySet<number>): number | undefined {
-    const { list, rests, ways } = look;
+    const { list, rests, ways, wayRests } = look;
     const isLeft = (place: number) => isIn(list.mask, place) && !tried.has(this.#keys[place]?.id ?? 0);
     const first = ways === undefined ? firstEnd(rests) : undefined;
     const isFirst = first && restAt(look, first.place)?.untilMs === first.untilMs;
     if (isFirst === true && isLeft(first.place)) return first.place;
     const soon = rests.flatMap((some) => some.soon(SOON).map(({ place }) => place));
+    // One that rests of itself may be behind a way that no call has asked about.
+    for (const place of ways === undefined ? [] : soon) {
+      const key = this.#keys[place];
+      if (key !== undefined && wayRests !== undefined) ways?.isResting(key, place, wayRests);
+    }
     // All are looked at only where the call has tried very many.
     return (
       firstOf(look, [...soon, ...(ways?.soon(SOON) ?? [])].filter(isLeft)) ??
