@@ -18,7 +18,12 @@ it("goes in with its credentials and comes out without them", async () => {
   await page.getByRole("button", { name: "填入相关模型" }).click();
   await page.getByText("使用系统设置里的出站代理").waitFor();
   await page.getByLabel("出站代理").press("ArrowDown");
-  await page.getByText("SOCKS5H（代理解析域名）").click();
+  const active = page.locator(".ant-select-item-option-active");
+  await active.filter({ hasText: "跟随全局设置" }).waitFor();
+  // From the first to the last.
+  await page.keyboard.press("ArrowUp");
+  await active.filter({ hasText: "SOCKS5H（代理解析域名）" }).waitFor();
+  await page.keyboard.press("Enter");
   await page.getByText("域名由代理解析").waitFor();
   const submit = page.getByRole("button", { name: "提交", exact: true });
   await submit.click();
@@ -40,8 +45,10 @@ it("goes in with its credentials and comes out without them", async () => {
     reuse: "auto",
   });
   // Its proxy is nowhere: after three failures it rests, and the list says so.
-  for (let call = 0; call < 3; call += 1) await page.request.get("/api/channel/test/1");
   await page.goto("/channel");
+  await page.getByText("经代理").first().waitFor();
+  for (let call = 0; call < 3; call += 1) await page.request.get("/api/channel/test/1");
+  await page.getByLabel("刷新").click();
   await page.getByText("代理暂停").waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole("listitem").getByText("代理暂停").waitFor();
