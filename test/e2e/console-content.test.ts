@@ -154,10 +154,7 @@ describe("what the operator writes", () => {
     await page.goto("/");
     await page.getByText("今晚维护").waitFor();
     await setOption("Notice", "维护已结束");
-    let answer: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: held, resolve: answer } = Promise.withResolvers<void>();
     await page.route("**/api/notice", async (route) => {
       await held;
       await route.continue();

@@ -125,7 +125,7 @@ export class PlainKeys {
   }
 
   #pause(): void {
-    this.wait(Math.max(this.now, this.#latest) + UNNOTICED_MS - this.now);
+    this.wait(this.#latest + UNNOTICED_MS - this.now);
   }
 
   /** What was set before the clock stepped back is not to last for ever (requirements F08). */

@@ -225,10 +225,11 @@ export class KeyPool {
     if (isFirst === true && isLeft(first.place)) return first.place;
     const soon = rests.flatMap((some) => some.soon(SOON).map(({ place }) => place));
     // One that rests of itself may be behind a way that no call has asked about.
-    for (const place of ways === undefined ? [] : soon) {
-      const key = this.#keys[place];
-      if (key !== undefined && wayRests !== undefined) ways?.isResting(key, place, wayRests);
-    }
+    if (ways !== undefined && wayRests !== undefined)
+      for (const place of soon) {
+        const key = this.#keys[place];
+        if (key !== undefined) ways.isResting(key, place, wayRests);
+      }
     // All are looked at only where the call has tried very many.
     return (
       firstOf(look, [...soon, ...(ways?.soon(SOON) ?? [])].filter(isLeft)) ??

@@ -246,8 +246,11 @@ describe("streams", () => {
         while (world.upstream.journal.length === 0) await sleep(5);
         if (frames > 0) {
           const reader = (await pending).body?.pipeThrough(new TextDecoderStream()).getReader();
-          for (let text = ""; text.split("hello").length <= frames; )
-            text += (await reader?.read())?.value ?? "";
+          for (let text = ""; text.split("hello").length <= frames; ) {
+            const part = await reader?.read();
+            expect(part?.done).toBe(false);
+            text += part?.value ?? "";
+          }
         } else pending.catch(() => undefined);
         await sleep(40);
         const left = performance.now();
