@@ -23,6 +23,8 @@ export interface Coord {
    * Refused events do not count. An event may be worth several; one that is worth more than `limit` never fits.
    */
   count(key: string, windowMs: number, limit: number, worth?: number): Promise<Counted>;
+  /** The same of several keys one after another, up to the first that has no room: what each that was asked came to. */
+  countEach(events: readonly CountedEvent[]): Promise<readonly Counted[]>;
   /**
    * Takes back what `count` allowed, as if it had not been; a negative worth is taken though there is no room: what comes next waits for
    * it, for a window at most.
@@ -42,6 +44,14 @@ export interface Coord {
   close(): Promise<void>;
 }
 
+/** An event that is to be counted. */
+export interface CountedEvent {
+  readonly key: string;
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly worth: number;
+}
+
 export interface Counted {
   readonly allowed: boolean;
   /** When to come again; 0 when allowed. */
@@ -49,3 +59,6 @@ export interface Counted {
   /** How long until all of the limit is there again. */
   readonly fullAfterMs: number;
 }
+
+/** What an event comes to that no limit binds. */
+export const UNLIMITED: Counted = { allowed: true, retryAfterMs: 0, fullAfterMs: 0 };

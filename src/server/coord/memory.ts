@@ -1,6 +1,6 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
-import type { Coord } from "./coord.ts";
+import { type Coord, type Counted, type CountedEvent, UNLIMITED } from "./coord.ts";
 import { countEvent, ExpiringKeys, uncountEvent } from "./expiring-keys.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -11,6 +11,13 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
   const seen = new ExpiringKeys();
   const locked = new Set<string>();
   const held = new Map<string, number>();
+  function count({ key, windowMs, limit, worth }: CountedEvent): Counted {
+    if (limit <= 0) return UNLIMITED;
+    const nowMs = clock.now();
+    const waitMs = countEvent(limits, key, { windowMs, limit, worth, nowMs });
+    const fullMs = limits.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
+    return { allowed: waitMs === 0, retryAfterMs: waitMs, fullAfterMs: fullMs - nowMs };
+  }
   return {
     publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -27,12 +34,15 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
       }
     },
     isLocked: (name) => Promise.resolve(locked.has(name)),
-    count(key, windowMs, limit, worth) {
-      if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0, fullAfterMs: 0 });
-      const nowMs = clock.now();
-      const waitMs = countEvent(limits, key, { windowMs, limit, worth, nowMs });
-      const fullMs = limits.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
-      return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs, fullAfterMs: fullMs - nowMs });
+    count: (key, windowMs, limit, worth = 1) => Promise.resolve(count({ key, windowMs, limit, worth })),
+    countEach(events) {
+      const counted: Counted[] = [];
+      for (const event of events) {
+        const one = count(event);
+        counted.push(one);
+        if (!one.allowed) break;
+      }
+      return Promise.resolve(counted);
     },
     uncount(key, windowMs, limit, worth) {
       if (limit > 0) uncountEvent(limits, key, { windowMs, limit, worth, nowMs: clock.now() });

@@ -5,7 +5,7 @@ import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import { Announcements } from "./announcements.ts";
-import type { Coord, Counted, Topic } from "./coord.ts";
+import { type Coord, type Counted, type CountedEvent, type Topic, UNLIMITED } from "./coord.ts";
 import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
 import { GCRA_SLACK_MS } from "./expiring-keys.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
@@ -58,6 +58,13 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   const counts = new KeyedQueue<Counted>(({ allowed }) => !allowed);
   const shared = { store: deps.store, clock };
   const slots = new SlotLeases({ db: deps.store.db, onError });
+  // What one is refused others that are worth less may get.
+  const countOne = ({ key, windowMs, limit, worth }: CountedEvent): Promise<Counted> =>
+    limit <= 0
+      ? Promise.resolve(UNLIMITED)
+      : counts.ask(`${limit} ${worth} ${key}`, () => count(shared, key, { windowMs, limit, worth }));
+  const uncountOne = ({ key, windowMs, limit, worth }: CountedEvent): Promise<void> =>
+    limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit, worth });
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -75,13 +82,9 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
       }
     },
     isLocked: async (name) => locked.has(name) || (await isLocked(deps.store, name)),
-    // What one is refused others that are worth less may get.
-    count: (key, windowMs, limit, worth = 1) =>
-      limit <= 0
-        ? Promise.resolve({ allowed: true, retryAfterMs: 0, fullAfterMs: 0 })
-        : counts.ask(`${limit} ${worth} ${key}`, () => count(shared, key, { windowMs, limit, worth })),
-    uncount: (key, windowMs, limit, worth = 1) =>
-      limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit, worth }),
+    count: (key, windowMs, limit, worth = 1) => countOne({ key, windowMs, limit, worth }),
+    countEach: (events) => countEach(events, countOne, (event) => void uncountOne(event).catch(onError)),
+    uncount: (key, windowMs, limit, worth = 1) => uncountOne({ key, windowMs, limit, worth }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : slots.take(key, limit)),
     fullAfter: (keys) => fullAfter(shared, keys),
     heldOf: (keys) => slots.count(keys),
@@ -158,6 +161,26 @@ async function count(
   const untilMs = (await nearMark(store, name, nowMs + windowMs + GCRA_SLACK_MS)) ?? nowMs;
   const retryAfterMs = Math.max(1, Math.ceil(untilMs - nowMs - roomMs));
   return { allowed: false, retryAfterMs, fullAfterMs: Math.max(0, untilMs - nowMs) };
+}
+
+/** Counts up to the first that has no room. When one cannot be asked, those before it are given back: who asked does not learn of them. */
+async function countEach(
+  events: readonly CountedEvent[],
+  countOne: (event: CountedEvent) => Promise<Counted>,
+  giveBack: (event: CountedEvent) => void,
+): Promise<readonly Counted[]> {
+  const counted: Counted[] = [];
+  try {
+    for (const event of events) {
+      const one = await countOne(event);
+      counted.push(one);
+      if (!one.allowed) break;
+    }
+  } catch (error) {
+    events.slice(0, counted.length).forEach(giveBack);
+    throw error;
+  }
+  return counted;
 }
 
 async function fullAfter(

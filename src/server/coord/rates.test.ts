@@ -50,6 +50,26 @@ describe.each(engines)("rates on %s", (engine) => {
     await node.close();
   });
 
+  test("several are counted up to the first that has no room, or none when one cannot be asked", async () => {
+    const node = await openCoord({ store, clock: systemClock, node: "each" });
+    const event = (key: string, worth = 1, limit = 3) => ({ key, windowMs: 300_000, limit, worth });
+    const allowed = async (...events: ReturnType<typeof event>[]) =>
+      (await node.countEach(events)).map((counted) => counted.allowed);
+    expect(await allowed()).toEqual([]);
+    expect(await allowed(event("a"), event("b", 2), event("free", 9, 0))).toEqual([true, true, true]);
+    // The second has no room any more: the first is counted, the last is not asked.
+    expect(await allowed(event("a"), event("b", 2), event("c"))).toEqual([true, false]);
+    const taken = await node.fullAfter(["a", "b", "c", "d"]);
+    expect([...taken.keys()].toSorted()).toEqual(["a", "b"]);
+    expect([await allowed(event("a")), await allowed(event("a"))]).toEqual([[true], [false]]);
+    if (engine === "postgres") {
+      const broken = event("a key that the database refuses: \0");
+      await expect(allowed(event("d"), event("free", 9, 0), broken)).rejects.toThrow();
+      await expect.poll(async () => (await node.fullAfter(["d"])).size).toBe(0);
+    }
+    await node.close();
+  });
+
   if (engine === "postgres")
     test("three a minute pass as the vector says over three nodes, of which one is an hour early and one late", async () => {
       let passedMs = 0;

@@ -1,7 +1,7 @@
 // The one mechanism of all limits (table.ts): events are counted through coord, over all processes, or by one process alone.
 import type { Clock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
-import type { Coord, Counted } from "#server/coord/coord.ts";
+import type { Coord, Counted, CountedEvent } from "#server/coord/coord.ts";
 import { countEvent, ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
@@ -27,9 +27,17 @@ export function takenOf({ burst, windowMs }: Pick<Limit, "burst" | "windowMs">, 
   return (fullAfterMs / windowMs) * burst;
 }
 
+/** An event that may be worth several. */
+export interface WorthEvent {
+  readonly counting: Counting;
+  readonly worth: number;
+}
+
 export interface Limits {
   /** Counts one event, and reports one that is refused. Refused events do not count. `address` = the client's. */
   check(counting: Counting, address: string, worth?: number): Promise<Counted>;
+  /** The same of several one after another, up to the first that has no room: what each that was asked came to. */
+  checkEach(events: readonly WorthEvent[], address: string): Promise<readonly Counted[]>;
   /** Takes back what `check` counted; a negative worth is owed. */
   giveBack(counting: Counting, worth: number): Promise<void>;
   /** Counts one event of each in turn. Throws: 429 with its wait. */
@@ -58,6 +66,13 @@ export function createLimits({
   }
   return {
     check,
+    async checkEach(asked, address) {
+      const counted = await coord.countEach(asked.map(eventOf));
+      const last = asked[counted.length - 1];
+      if (last !== undefined && counted.at(-1)?.allowed === false)
+        events.rateLimited({ limit: last.counting.limit.name, address });
+      return counted;
+    },
     giveBack: (counting, worth) => {
       const { windowMs, burst } = counting.limit;
       return coord.uncount(keyOf(counting), windowMs, burst, worth);
@@ -90,6 +105,11 @@ export function createLimits({
       return leave;
     },
   };
+}
+
+function eventOf({ counting, worth }: WorthEvent): CountedEvent {
+  const { windowMs, burst } = counting.limit;
+  return { key: keyOf(counting), windowMs, limit: burst, worth };
 }
 
 /** A limit that this process counts alone, where a query to the database would cost more than what is limited. */

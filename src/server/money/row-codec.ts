@@ -123,12 +123,26 @@ function windowName(text: string): PlanPart["windows"][number] {
 }
 
 export function holdsText(holds: readonly Hold[] = [], parts: readonly PlanPart[] = []): string {
-  if (holds.length === 0 && parts.length === 0) return "";
-  const limits = holds.map((hold) => (hold.text ??= holdText(hold)));
-  const plans = parts.map(({ periodId, amount, windows }) =>
+  const limits = holds.length === 0 ? "" : listText(holds);
+  if (parts.length === 0) return limits;
+  return [...(limits === "" ? [] : [limits]), ...partTexts(parts)].join(" ");
+}
+
+/** Of lists of holds: the calls of one caller share theirs, and each is written twice. */
+const texts = new WeakMap<readonly Hold[], string>();
+
+function listText(holds: readonly Hold[]): string {
+  const known = texts.get(holds);
+  if (known !== undefined) return known;
+  const text = holds.map(holdText).join(" ");
+  texts.set(holds, text);
+  return text;
+}
+
+function partTexts(parts: readonly PlanPart[]): string[] {
+  return parts.map(({ periodId, amount, windows }) =>
     [PART + periodId, amount, ...windows.map(({ kind, start }) => `${kind}:${start}`)].join("."),
   );
-  return [...limits, ...plans].join(" ");
 }
 
 function holdText({ limitId, holder, start, isCalls, slice }: Hold): string {

@@ -80,8 +80,8 @@ export interface Hold {
   readonly isCalls: boolean;
   /** The step of a rolling window that it was reserved in; 0 = it does not roll. */
   readonly slice: number;
-  /** As it is stored, made at its first use: the calls of one window share their hold. */
-  text?: string;
+  /** The last list of a call that began with this one, for the next call that holds the same. */
+  list?: readonly Hold[];
 }
 
 /** What the operations name of limits; all empty where none of them is limited. */

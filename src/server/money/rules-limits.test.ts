@@ -8,8 +8,9 @@ import {
   judgeLimits,
   releaseHolds,
   resetOf,
+  roomOf,
+  roomsOf,
   swapHolds,
-  usageOf,
 } from "./rules-limits.ts";
 
 const NOW = Date.parse("2026-11-25T10:00:00Z") / 1000;
@@ -41,9 +42,13 @@ describe("when a window is over", () => {
     const left = { rule, book: undefined, zone: undefined, nowSec: NOW, excess: 1n };
     expect(resetOf(left)).toBe(MIDNIGHT);
     const desk = deskOf(rule, { start: MIDNIGHT - 24 * HOUR, spent: 9n });
-    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(9n);
+    expect(roomOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(9n);
     const order = { amount: 2n, limits: [REF], zone: undefined };
-    expect(judgeLimits(desk, order)).toMatchObject({ used: 9n, resetsAt: MIDNIGHT, canFit: true });
+    expect(judgeLimits(desk, roomsOf(desk, order), order)).toMatchObject({
+      used: 9n,
+      resetsAt: MIDNIGHT,
+      canFit: true,
+    });
   });
 
   test("a clock that was set back over midnight opens no window that is over, and nothing resets what is counted", () => {
@@ -52,16 +57,17 @@ describe("when a window is over", () => {
     const usage = { rule, ref: REF, zone: undefined };
     const order = { amount: 2n, limits: [REF], zone: undefined };
     for (const nowSec of [MIDNIGHT + HOUR, MIDNIGHT - 1, NOW]) {
-      expect(usageOf({ ...desk, nowSec }, usage).used).toBe(9n);
-      expect(judgeLimits({ ...desk, nowSec }, order)).toMatchObject({ used: 9n });
+      expect(roomOf({ ...desk, nowSec }, usage).used).toBe(9n);
+      expect(judgeLimits({ ...desk, nowSec }, roomsOf({ ...desk, nowSec }, order), order)).toMatchObject({
+        used: 9n,
+      });
     }
-    expect(usageOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
+    expect(roomOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
   });
 
   test("another zone or window begins with nothing when it is set, what was spent before does not fill it", () => {
     const old = { start: MIDNIGHT - 24 * HOUR, spent: 9n };
-    const usage = (rule: LimitBook, zone: string) =>
-      usageOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
+    const usage = (rule: LimitBook, zone: string) => roomOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
     expect(usage(ruleOf("day"), "UTC")).toBe(9n);
     expect(usage(ruleOf("week", { since: NOW }), "UTC")).toBe(0n);
     // In Shanghai it is eighteen o'clock of a day that began at sixteen of UTC's day before, in New York five o'clock.
@@ -73,7 +79,7 @@ describe("when a window is over", () => {
     const rule = ruleOf("day", { since: NOW });
     const desk = { ...deskOf(rule, { start: NOW, spent: 4n }), nowSec: NOW + HOUR };
     for (const zone of ["UTC", "Asia/Shanghai", "America/New_York"])
-      expect(usageOf(desk, { rule, ref: REF, zone }).used).toBe(4n);
+      expect(roomOf(desk, { rule, ref: REF, zone }).used).toBe(4n);
   });
 
   test("a session is over five hours after its first call, and begins anew then", () => {
@@ -84,7 +90,7 @@ describe("when a window is over", () => {
     expect(resetOf({ ...ask, book })).toBe(NOW + 4 * HOUR);
     expect(resetOf({ ...ask, book: undefined })).toBe(NOW + 5 * HOUR);
     const usage = { rule, ref: REF, zone: undefined };
-    expect([usageOf(running, usage).used, usageOf(over, usage).used]).toEqual([9n, 0n]);
+    expect([roomOf(running, usage).used, roomOf(over, usage).used]).toEqual([9n, 0n]);
   });
 
   test("a rolling one forgets step by step; what running calls hold is asked for again after one step", () => {
@@ -102,7 +108,7 @@ describe("when a window is over", () => {
     expect(more).toBeLessThan(one ?? 0);
     expect(resetOf({ ...ask, book: undefined, excess: 1n })).toBe(more);
     // What was spent nine hours ago counts no more.
-    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(5n);
+    expect(roomOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(5n);
   });
 });
 
@@ -131,8 +137,8 @@ describe("limits that are removed or unknown meanwhile", () => {
   test("no call is refused by one, and what was set aside in it changes nothing", () => {
     const desk = deskOf(ruleOf("total"));
     const order = { amount: 1n, limits: [{ limitId: 2, holder: 0 }], zone: undefined };
-    expect(judgeLimits(desk, order)).toBeUndefined();
-    expect(judgeLimits(desk, { amount: 1n, limits: undefined, zone: undefined } as never)).toBeUndefined();
+    expect(judgeLimits(desk, roomsOf(desk, order), order)).toBeUndefined();
+    expect(roomsOf(desk, { limits: undefined, zone: undefined })).toEqual([]);
     expect(extendHolds(desk, holding(), { more: 5n, zone: undefined })).toBeUndefined();
     releaseHolds(desk, holding());
     expect(desk.changes.windows.size).toBe(0);

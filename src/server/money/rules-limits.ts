@@ -35,12 +35,45 @@ export function effectiveAmount(
   return nowSec < boostUntil ? amount + boostAmount : amount;
 }
 
-/** The first limit that the call does not fit into; undefined = it fits into all. */
-export function judgeLimits(desk: LimitDesk, order: Limited): LimitRefusal | undefined {
-  for (const ref of order.limits ?? []) {
+/** What a limit has for a call of this moment. */
+export interface Room {
+  readonly ref: LimitRef;
+  readonly rule: LimitBook;
+  /** What the limit allows. */
+  readonly amount: bigint;
+  used: bigint;
+  /** Its window; undefined where nothing is counted in it yet. */
+  book: WindowBook | undefined;
+}
+
+/** The limits of a call, each looked up once for all that is decided by it; one that was removed since the caller's were read is passed over. */
+export function roomsOf(desk: LimitDesk, { limits, zone }: Pick<Limited, "limits" | "zone">): Room[] {
+  const rooms: Room[] = [];
+  for (const ref of limits ?? []) {
     const rule = desk.limits.rules.get(ref.limitId);
-    // Removed since the caller's limits were read.
-    const refusal = rule && !rule.isSoft ? judgeLimit(desk, { rule, ref }, order) : undefined;
+    if (rule) rooms.push(roomOf(desk, { rule, ref, zone }));
+  }
+  return rooms;
+}
+
+export function roomOf(
+  desk: LimitDesk,
+  { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },
+): Room {
+  const newest = desk.limits.current.get(holderKey(ref));
+  const isThis = newest !== undefined && newest.start === startOf(desk, { rule, book: newest, zone });
+  const used = isThis ? spentOf(rule, newest, desk.nowSec) + newest.reserved : 0n;
+  return { ref, rule, amount: effectiveAmount(rule, desk.nowSec), used, book: isThis ? newest : undefined };
+}
+
+/** The first limit that the call does not fit into; undefined = it fits into all. */
+export function judgeLimits(
+  desk: LimitDesk,
+  rooms: readonly Room[],
+  order: Limited,
+): LimitRefusal | undefined {
+  for (const room of rooms) {
+    const refusal = room.rule.isSoft ? undefined : judgeLimit(desk, room, order);
     if (refusal) return refusal;
   }
   return undefined;
@@ -48,59 +81,57 @@ export function judgeLimits(desk: LimitDesk, order: Limited): LimitRefusal | und
 
 /** Why the call does not fit into a limit; undefined = it does. */
 function judgeLimit(
-  desk: LimitDesk,
-  { rule, ref }: { rule: LimitBook; ref: LimitRef },
+  { nowSec }: LimitDesk,
+  { ref, rule, amount, used, book }: Room,
   { amount: asked, zone }: Limited,
 ): LimitRefusal | undefined {
-  const { amount, used, book } = usageOf(desk, { rule, ref, zone });
   const need = rule.isCalls ? 1n : asked;
   if (used + need <= amount) return undefined;
-  const resetsAt = resetOf({ rule, book, zone, nowSec: desk.nowSec, excess: used + need - amount });
+  const resetsAt = resetOf({ rule, book, zone, nowSec, excess: used + need - amount });
   return { ...ref, amount, used, resetsAt, canFit: need <= amount };
 }
 
-/** What a limit allows and has counted at this moment. `book` = its window, undefined where nothing is counted in it yet. */
-export function usageOf(
+/**
+ * Of what is left in each limit the least: of those that count calls, and of budgets. Of equal ones the one that takes longest, then the
+ * first.
+ */
+export function tightestRests(
   desk: LimitDesk,
-  { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },
-): { amount: bigint; used: bigint; book: WindowBook | undefined } {
-  const book = desk.limits.current.get(holderKey(ref));
-  const isThis = book !== undefined && book.start === startOf(desk, { rule, book, zone });
-  const amount = effectiveAmount(rule, desk.nowSec);
-  if (!isThis) return { amount, used: 0n, book: undefined };
-  return { amount, used: spentOf(rule, book, desk.nowSec) + book.reserved, book };
-}
-
-/** What is left in each of some limits; those that were removed meanwhile are passed over. */
-export function restsOf(
-  desk: LimitDesk,
-  refs: readonly LimitRef[],
+  rooms: readonly Room[],
   zone: string | undefined,
 ): readonly WindowRest[] {
-  return refs.flatMap((ref) => {
-    const rule = desk.limits.rules.get(ref.limitId);
-    if (!rule) return [];
-    const { amount, used, book } = usageOf(desk, { rule, ref, zone });
-    const resetsAt = resetOf({ rule, book, zone, nowSec: desk.nowSec, excess: 1n });
-    const left = used < amount ? amount - used : 0n;
-    return [{ limitId: rule.id, isCalls: rule.isCalls, amount, left, resetsAt }];
-  });
-}
-
-/** Of what is left in each limit the least: of those that count calls, and of budgets. Of equal ones the one that takes longest, then the first. */
-export function tightestOf(rests: readonly WindowRest[]): readonly WindowRest[] {
-  let calls: WindowRest | undefined;
-  let budget: WindowRest | undefined;
-  for (const rest of rests) {
-    if (rest.isCalls) calls = tighter(calls, rest);
-    else budget = tighter(budget, rest);
+  let calls: Room | undefined;
+  let budget: Room | undefined;
+  for (const room of rooms) {
+    if (room.rule.isCalls) calls = tighter(desk, { known: calls, room, zone });
+    else budget = tighter(desk, { known: budget, room, zone });
   }
-  return [calls, budget].filter((rest) => rest !== undefined);
+  return [calls, budget].filter((room) => room !== undefined).map((room) => restOf(desk, room, zone));
 }
 
-function tighter(known: WindowRest | undefined, rest: WindowRest): WindowRest {
-  if (known === undefined || rest.left < known.left) return rest;
-  return rest.left === known.left && rest.resetsAt > known.resetsAt ? rest : known;
+function tighter(
+  { nowSec }: LimitDesk,
+  { known, room, zone }: { known: Room | undefined; room: Room; zone: string | undefined },
+): Room {
+  if (known === undefined) return room;
+  const [least, left] = [leftOf(known), leftOf(room)];
+  if (left !== least) return left < least ? room : known;
+  return nextReset(room, zone, nowSec) > nextReset(known, zone, nowSec) ? room : known;
+}
+
+/** What is left in a limit. */
+export function restOf({ nowSec }: LimitDesk, room: Room, zone: string | undefined): WindowRest {
+  const { rule, amount } = room;
+  const resetsAt = nextReset(room, zone, nowSec);
+  return { limitId: rule.id, isCalls: rule.isCalls, amount, left: leftOf(room), resetsAt };
+}
+
+function leftOf({ used, amount }: Room): bigint {
+  return used < amount ? amount - used : 0n;
+}
+
+function nextReset({ rule, book }: Room, zone: string | undefined, nowSec: number): number {
+  return resetOf({ rule, book, zone, nowSec, excess: 1n });
 }
 
 /** What of a window's bookings counts now. */
@@ -165,20 +196,41 @@ export function resetOf({
 }
 
 /** Sets a call aside in all its limits. It was judged before: nothing is refused here. */
-export function holdAll(desk: Desk, order: Limited): readonly Hold[] {
-  const { limits } = order;
-  if (limits === undefined || limits.length === 0) return [];
-  return limits.flatMap((ref) => {
-    const rule = desk.limits.rules.get(ref.limitId);
-    if (!rule) return [];
-    const book = windowOf(desk, { rule, ref, zone: order.zone });
-    book.reserved += rule.isCalls ? 1n : order.amount;
+export function holdAll(
+  desk: Desk,
+  rooms: readonly Room[],
+  { amount, zone }: Pick<Limited, "amount" | "zone">,
+): readonly Hold[] {
+  const holds = rooms.map((room) => {
+    const { rule, ref } = room;
+    const need = rule.isCalls ? 1n : amount;
+    const book = room.book ?? windowOf(desk, { rule, ref, zone });
+    book.reserved += need;
+    room.book = book;
+    room.used += need;
     desk.changes.windows.add(book);
     const rolling = rollingOf(rule.window);
-    const slice = rolling === undefined ? 0 : desk.nowSec - (desk.nowSec % rolling.width);
-    return [holdIn(book, rule.isCalls, slice)];
+    return holdIn(
+      book,
+      rule.isCalls,
+      rolling === undefined ? 0 : desk.nowSec - (desk.nowSec % rolling.width),
+    );
   });
+  return sharedList(holds);
 }
+
+/** Calls that hold the same one after another share the list, and with it the text that is stored of it. */
+function sharedList(holds: readonly Hold[]): readonly Hold[] {
+  const [first] = holds;
+  if (first === undefined) return NO_HOLDS;
+  const { list } = first;
+  if (list?.length === holds.length && holds.every((hold, at) => hold === list[at])) return list;
+  first.list = holds;
+  return holds;
+}
+
+/** Of most calls. */
+const NO_HOLDS: readonly Hold[] = [];
 
 /** Calls that take the same of a window share what says so. */
 function holdIn(book: WindowBook, isCalls: boolean, slice: number): Hold {
@@ -252,14 +304,14 @@ export function swapHolds(
     refs.some((ref) => ref.limitId === limitId && ref.holder === holder);
   const limits = take.filter((ref) => !isIn(holds, ref));
   const order = { amount, limits, zone };
-  for (const ref of limits) {
-    const rule = desk.limits.rules.get(ref.limitId);
-    const refusal = rule && judgeLimit(desk, { rule, ref }, order);
+  const rooms = roomsOf(desk, order);
+  for (const room of rooms) {
+    const refusal = judgeLimit(desk, room, order);
     if (refusal) return refusal;
   }
   releaseHolds(desk, { holds: holds.filter((hold) => isIn(drop, hold)), amount });
   const kept = holds.filter((hold) => !isIn(drop, hold));
-  reservation.holds = [...kept, ...holdAll(desk, order)];
+  reservation.holds = [...kept, ...holdAll(desk, rooms, order)];
   desk.changes.planned.add(reservation);
   return undefined;
 }

@@ -24,10 +24,11 @@ import {
   extendHolds,
   holdAll,
   judgeLimits,
+  type Room,
   releaseHolds,
-  restsOf,
+  roomsOf,
   swapHolds,
-  tightestOf,
+  tightestRests,
 } from "./rules-limits.ts";
 import { changeOrder } from "./rules-orders.ts";
 import { grantSignup, redeem } from "./rules-partner.ts";
@@ -109,18 +110,21 @@ function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   if (desk.reservations.has(order.requestId)) return { kind: "reserve", verdict: "reserved" };
   const user = desk.users.get(order.userId);
   const token = desk.tokens.get(order.tokenId);
-  const verdict = judge(desk, order, user, token);
-  if (verdict === "reserved" && user) setAside(desk, order, user, token);
+  const rooms = order.limits === undefined ? NO_ROOMS : roomsOf(desk, order);
+  const verdict = judge(desk, order, { user, token, rooms });
+  if (verdict === "reserved" && user) setAside(desk, order, { user, token, rooms });
   if (order.limits === undefined) return { kind: "reserve", verdict };
-  return { kind: "reserve", verdict, rests: tightestOf(restsOf(desk, order.limits, order.zone)) };
+  return { kind: "reserve", verdict, rests: tightestRests(desk, rooms, order.zone) };
 }
 
-function judge(
-  desk: Desk,
-  order: Of<"reserve">,
-  user: UserBook | undefined,
-  token: TokenBook | undefined,
-): ReserveVerdict {
+/** What a call is reserved from. */
+interface Sources {
+  readonly user: UserBook | undefined;
+  readonly token: TokenBook | undefined;
+  readonly rooms: readonly Room[];
+}
+
+function judge(desk: Desk, order: Of<"reserve">, { user, token, rooms }: Sources): ReserveVerdict {
   if (user?.status !== UserStatus.enabled) return "user_disabled";
   if (order.tokenId !== 0) {
     if (!token || token.payerId !== user.id || !isUsable(desk, token)) return "token_unusable";
@@ -130,7 +134,7 @@ function judge(
   if (funding?.refusal) return funding.refusal;
   if (user.quota < (funding?.wallet ?? order.amount)) return "user_quota";
   if (token && !token.isUnlimited && token.remainQuota < order.amount) return "token_quota";
-  return order.limits === undefined ? "reserved" : (judgeLimits(desk, order) ?? "reserved");
+  return judgeLimits(desk, rooms, order) ?? "reserved";
 }
 
 /** Whether a token may be used, apart from its quota; sets one to expired whose time has just run out (requirements B4). */
@@ -144,10 +148,14 @@ function isUsable(desk: Desk, token: TokenBook): boolean {
 }
 
 /** Of most calls. */
-const NO_HOLDS: Reservation["holds"] = [];
+const NO_ROOMS: readonly Room[] = [];
 const NO_PARTS: Reservation["parts"] = [];
 
-function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook | undefined): void {
+function setAside(
+  desk: Desk,
+  order: Of<"reserve">,
+  { user, token, rooms }: Sources & { readonly user: UserBook },
+): void {
   const isTokenLimited = token !== undefined && !token.isUnlimited;
   const funding = order.plans && fund(desk, order, order.plans);
   user.quota -= funding?.wallet ?? order.amount;
@@ -165,7 +173,7 @@ function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: Token
     createdAt: desk.nowSec,
     node: order.isKept === true ? KEPT : desk.node,
     isTokenLimited,
-    holds: order.limits === undefined ? NO_HOLDS : holdAll(desk, order),
+    holds: holdAll(desk, rooms, order),
     parts: funding === undefined ? NO_PARTS : holdParts(desk, funding),
     amount: order.amount,
     channelId: 0,

@@ -26,8 +26,15 @@ const usage = fc.record({ promptTokens: count, completionTokens: count, cachedTo
 const seen = fc.record({ charge: amount, promptTokens: count, completionTokens: count, channelId: count });
 const quota = fc.oneof(fc.record({ delta: fc.bigInt() }), fc.record({ target: amount }));
 
+const limits = fc.array(fc.record({ limitId: count, holder: count }), { minLength: 1 });
+const limited = fc.record({
+  ...{ kind: fc.constant("reserve" as const), ...parties, amount, modelName: text },
+  ...{ zone: text, limits },
+});
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ kind: fc.constant("reserve" as const), ...parties, amount, modelName: text }),
+  limited,
   fc.record({
     kind: fc.constant("settle" as const),
     ...parties,
@@ -122,6 +129,49 @@ test("a batch arrives as it was sent", () => {
       expect(decodeBatch(encodeBatch(batch))).toEqual(batch);
     }),
   );
+});
+
+test("calls that name the same limits share what is written and read of them", () => {
+  const limits = [
+    { limitId: 3, holder: 0 },
+    { limitId: 70, holder: 12 },
+  ];
+  const reserve = (requestId: string, userId: number) =>
+    ({
+      kind: "reserve",
+      requestId,
+      userId,
+      tokenId: 2,
+      amount: 5n,
+      modelName: "m",
+      zone: "UTC",
+      limits,
+    }) as const;
+  const operations = [reserve("a", 1), reserve("b", 2)];
+  const read = decodeBatch(encodeBatch({ operations, nowSec: 9, node: "n" })).operations;
+  expect(read).toEqual(operations);
+  const [first, second] = read.map((one) => (one.kind === "reserve" ? one.limits : undefined));
+  expect(first).toBe(second);
+  // As earlier programs wrote them: a number each.
+  const earlier = '[9,"n",[[0,"a",1,2,5,"m","UTC",3,0,70,12],[0,"b",2,2,5,"m","UTC",3,0,70,12]]]';
+  expect(decodeBatch(earlier).operations).toEqual(operations);
+});
+
+test("of thousands of lists the text of each is read right", () => {
+  const listOf = (at: number) => [{ limitId: at, holder: at % 7 }];
+  const parties = {
+    kind: "reserve",
+    userId: 1,
+    tokenId: 2,
+    amount: 5n,
+    modelName: "m",
+    zone: "UTC",
+  } as const;
+  const operations = Array.from({ length: 2_500 }, (_, at) => ({
+    ...parties,
+    ...{ requestId: String(at), limits: listOf(at % 1_700) },
+  }));
+  expect(decodeBatch(encodeBatch({ operations, nowSec: 9, node: "n" })).operations).toEqual(operations);
 });
 
 test("outcomes come back as they were", () => {

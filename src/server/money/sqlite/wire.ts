@@ -12,6 +12,7 @@ import type {
   SettlementLog,
   WindowRest,
 } from "#server/money/operations.ts";
+import type { LimitRef } from "#server/money/rows.ts";
 
 /** An amount that JSON can hold exactly: a number, or a text when it is too large for one. */
 type Amount = number | string;
@@ -29,8 +30,8 @@ type LogWire = readonly [
   priceVersion?: number,
 ];
 type ReserveWire = readonly [kind: 0, id: string, user: number, token: number, amount: Amount, model: string];
-/** The same of a call that is limited: the zone, then limit and holder of each. */
-type LimitedWire = readonly [...ReserveWire, zone: string, ...limits: number[]];
+/** The same of a call that is limited: the zone, then limit and holder of each in one text; earlier programs wrote a number each. */
+type LimitedWire = readonly [...ReserveWire, zone: string, ...limits: readonly [string] | readonly number[]];
 type SettleWire = readonly [
   kind: 1,
   id: string,
@@ -94,21 +95,53 @@ function readAmount(_: string, value: unknown): unknown {
 }
 
 function encodeReserve(order: ReserveOrder): ReserveWire | LimitedWire {
-  const { requestId, userId, tokenId, limits = [], zone = "" } = order;
+  const { requestId, userId, tokenId, limits = NO_LIMITS, zone = "" } = order;
   const plain = [0, requestId, userId, tokenId, amount(order.amount), order.modelName] as const;
-  if (limits.length === 0) return plain;
-  return [...plain, zone, ...limits.flatMap(({ limitId, holder }) => [limitId, holder])];
+  return limits.length === 0 ? plain : [...plain, zone, limitsText(limits)];
+}
+
+const NO_LIMITS: readonly LimitRef[] = [];
+
+/** Of the lists that callers have in memory: their calls name the same one, and a text is written faster than its numbers. */
+const texts = new WeakMap<readonly LimitRef[], string>();
+
+function limitsText(limits: readonly LimitRef[]): string {
+  const known = texts.get(limits);
+  if (known !== undefined) return known;
+  const text = limits.map(({ limitId, holder }) => `${limitId} ${holder}`).join(" ");
+  texts.set(limits, text);
+  return text;
+}
+
+/** What was read of texts: calls of one caller have the same. */
+const readTexts = new Map<string, readonly LimitRef[]>();
+const MOST_READ = 1_000;
+
+function readLimits(text: string): readonly LimitRef[] {
+  const known = readTexts.get(text);
+  if (known !== undefined) return known;
+  if (readTexts.size >= MOST_READ) readTexts.clear();
+  const limits = limitsOf(text.split(" ").map(Number));
+  readTexts.set(text, limits);
+  return limits;
+}
+
+function limitsOf(numbers: readonly number[]): readonly LimitRef[] {
+  const limits = [];
+  for (let at = 0; at < numbers.length; at += 2)
+    limits.push({ limitId: numbers[at] ?? 0, holder: numbers[at + 1] ?? 0 });
+  return limits;
 }
 
 function decodeReserve(wire: ReserveWire | LimitedWire): Operation {
-  const [, requestId, userId, tokenId, reserved, modelName, zone, ...numbers] = wire;
+  const [, requestId, userId, tokenId, reserved, modelName, zone, text, ...numbers] = wire;
   const plain = { kind: "reserve", requestId, userId, tokenId, amount: BigInt(reserved), modelName } as const;
-  if (zone === undefined) return plain;
-  const limits = [];
-  for (let at = 0; at < numbers.length; at += 2) {
-    limits.push({ limitId: numbers[at] ?? 0, holder: numbers[at + 1] ?? 0 });
-  }
-  return { ...plain, zone, limits };
+  if (zone === undefined || text === undefined) return plain;
+  return {
+    ...plain,
+    zone,
+    limits: typeof text === "string" ? readLimits(text) : limitsOf([text, ...numbers]),
+  };
 }
 
 function encodeOperation(operation: Operation): OperationWire {

@@ -3,11 +3,13 @@
 import type { RateKind } from "#contract/limit-words.ts";
 import { paysFor } from "#contract/plan-terms.ts";
 import type { Clock } from "#server/clock.ts";
+import type { Counted } from "#server/coord/coord.ts";
 import type { Limits } from "#server/limits/limits.ts";
 import type { LimitRefusal, PlanRefusal } from "#server/money/operations.ts";
 import { NEVER } from "#server/money/windows.ts";
 import { limitErrors } from "#server/relay/http/limit-errors.ts";
 import type { Rate } from "#server/relay/http/limit-head.ts";
+import type { LimitRow } from "#server/store/limits.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
@@ -90,6 +92,7 @@ function timeText(seconds: number, zone: string): string {
 }
 
 interface Taken extends CountedRate {
+  readonly row: LimitRow;
   readonly worth: number;
 }
 
@@ -97,7 +100,7 @@ interface Taken extends CountedRate {
 const SHARE = 4;
 
 interface CallLimitsParts {
-  readonly limits: Pick<Limits, "check" | "hold" | "giveBack" | "look">;
+  readonly limits: Pick<Limits, "checkEach" | "hold" | "giveBack" | "look">;
   readonly clock: Pick<Clock, "now" | "seconds">;
 }
 
@@ -141,16 +144,20 @@ class LimitedAdmission implements Admission {
     const { running, rates } = ofModel(caller, model);
     let fault: RelayFault | undefined;
     for (const one of running) fault ??= await this.#hold(one);
-    const unseen: CountedRate[] = [];
-    for (const one of rates) {
-      const asked = this.#demand(one);
-      fault ??= tooLarge(one, asked);
-      if (fault === undefined) fault = await this.#take(one, asked);
-      else unseen.push(asked);
+    const asked = rates.map((one) => this.#demand(one));
+    const never = asked.find(neverFits);
+    const mayFit = never === undefined ? asked : asked.slice(0, asked.indexOf(never));
+    const counted =
+      fault === undefined ? await this.#limits.checkEach(mayFit, this.#call.address) : NONE_COUNTED;
+    const unseen: Taken[] = [];
+    for (const [at, one] of asked.entries()) {
+      const found = counted[at];
+      if (found === undefined) unseen.push(one);
+      else fault = this.#take(one, found);
     }
     if (unseen.length > 0)
       this.rates.push(...(await ratesLeft({ limits: this.#limits, clock: this.#clock }, unseen)));
-    return fault;
+    return fault ?? (never && limitErrors.tooLarge(never.row));
   }
 
   undo(): void {
@@ -188,20 +195,16 @@ class LimitedAdmission implements Admission {
 
   /** What the call needs of a rate. */
   #demand(one: SetLimit<RateKind>): Taken {
-    const { kind } = one;
+    const { kind, row } = one;
     const counting = countingOf(one, this.#nowSec);
-    return { kind, counting, worth: kind === "rpm" ? 1 : tokensOf(kind, this.#call, counting.limit.burst) };
+    const worth = kind === "rpm" ? 1 : tokensOf(kind, this.#call, counting.limit.burst);
+    return { kind, row, counting, worth };
   }
 
-  async #take({ row }: SetLimit, asked: Taken): Promise<RelayFault | undefined> {
-    const { counting, worth } = asked;
-    const { allowed, retryAfterMs, fullAfterMs } = await this.#limits.check(
-      counting,
-      this.#call.address,
-      worth,
-    );
+  /** Notes what a rate came to. Returns why it has no room. */
+  #take(asked: Taken, { allowed, retryAfterMs, fullAfterMs }: Counted): RelayFault | undefined {
     this.rates.push(rateOf(asked, { fullAfterMs, nowMs: this.#clock.now() }));
-    if (!allowed) return limitErrors.tooFast(row, retryAfterMs);
+    if (!allowed) return limitErrors.tooFast(asked.row, retryAfterMs);
     this.#taken.push(asked);
     return undefined;
   }
@@ -216,12 +219,11 @@ function nothing(): void {
   // See above.
 }
 
-/** The refusal of a call that never has room; to the mechanism below a limit of 0 would be none. */
-function tooLarge(
-  { row }: SetLimit,
-  { counting: { limit }, worth }: Pick<Taken, "counting" | "worth">,
-): RelayFault | undefined {
-  return limit.burst === 0 || worth > limit.burst ? limitErrors.tooLarge(row) : undefined;
+const NONE_COUNTED: readonly Counted[] = [];
+
+/** Whether a call never has room; to the mechanism below a limit of 0 would be none. */
+function neverFits({ counting: { limit }, worth }: Taken): boolean {
+  return limit.burst === 0 || worth > limit.burst;
 }
 
 /**

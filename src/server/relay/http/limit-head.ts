@@ -74,23 +74,33 @@ export class LimitHead {
 
   /** Headers: names and values in turn. */
   headers(names: RateNames): string[] {
-    const windows = this.windows ?? [];
-    const head = rateHeaders(
-      [...this.byOptions, ...(this.rates ?? []), ...windows.flatMap(callsOf)],
-      names,
-      this.#clock.now(),
-    );
-    const left = windows.filter(({ isCalls }) => !isCalls).map((rest) => rest.left);
-    if (left.length > 0) head.push(BUDGET, String(left.reduce((least, one) => (one < least ? one : least))));
+    const tightest: Rate[] = [];
+    let budget: bigint | undefined;
+    for (const rate of this.byOptions) keepTighter(tightest, rate, names);
+    for (const rate of this.rates ?? []) keepTighter(tightest, rate, names);
+    for (const rest of this.windows ?? []) {
+      if (rest.isCalls) keepTighter(tightest, callsOf(rest), names);
+      else if (budget === undefined || rest.left < budget) budget = rest.left;
+    }
+    const head = rateHeaders(tightest, names, this.#clock.now());
+    if (budget !== undefined) head.push(BUDGET, String(budget));
     if (this.mostTokens !== undefined) head.push("x-tollgate-max-tokens", String(this.mostTokens));
     return head;
   }
 }
 
-function callsOf({ isCalls, amount, left, resetsAt }: WindowRest): Rate[] {
-  if (!isCalls) return [];
+function callsOf({ amount, left, resetsAt }: WindowRest): Rate {
   const resetAtMs = resetsAt === NEVER ? Number.POSITIVE_INFINITY : resetsAt * 1_000;
-  return [{ kind: "calls", limit: Number(amount), remaining: Number(left), resetAtMs }];
+  return { kind: "calls", limit: Number(amount), remaining: Number(left), resetAtMs };
+}
+
+/** Adds a rate to those that are told, one by each name: the tightest, which takes the place of the one before. */
+function keepTighter(tightest: Rate[], rate: Rate, names: RateNames): void {
+  const name = NAMES[rate.kind][names];
+  const at = tightest.findIndex(({ kind }) => NAMES[kind][names] === name);
+  const known = tightest[at];
+  if (known === undefined) tightest.push(rate);
+  else if (isTighter(rate, known)) tightest[at] = rate;
 }
 
 interface Style {
@@ -139,14 +149,8 @@ function headersBy(
 
 function rateHeaders(rates: readonly Rate[], names: RateNames, nowMs: number): string[] {
   const { headers, reset } = STYLES[names];
-  const tightest = new Map<string, Rate>();
-  for (const rate of rates) {
-    const name = NAMES[rate.kind][names];
-    const known = tightest.get(name);
-    if (known === undefined || isTighter(rate, known)) tightest.set(name, rate);
-  }
   const head: string[] = [];
-  for (const { kind, limit, remaining, resetAtMs } of tightest.values()) {
+  for (const { kind, limit, remaining, resetAtMs } of rates) {
     const by = headers[kind];
     head.push(by.limit, String(limit), by.remaining, String(remaining));
     // What never comes back has no time.
