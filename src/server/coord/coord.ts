@@ -59,6 +59,3 @@ export interface Counted {
   /** How long until all of the limit is there again. */
   readonly fullAfterMs: number;
 }
-
-/** What an event comes to that no limit binds. */
-export const UNLIMITED: Counted = { allowed: true, retryAfterMs: 0, fullAfterMs: 0 };

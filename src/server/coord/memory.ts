@@ -1,6 +1,6 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
-import { type Coord, type Counted, type CountedEvent, UNLIMITED } from "./coord.ts";
+import type { Coord, Counted, CountedEvent } from "./coord.ts";
 import { countEvent, ExpiringKeys, uncountEvent } from "./expiring-keys.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -12,7 +12,7 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
   const locked = new Set<string>();
   const held = new Map<string, number>();
   function count({ key, windowMs, limit, worth }: CountedEvent): Counted {
-    if (limit <= 0) return UNLIMITED;
+    if (limit <= 0) return { allowed: true, retryAfterMs: 0, fullAfterMs: 0 };
     const nowMs = clock.now();
     const waitMs = countEvent(limits, key, { windowMs, limit, worth, nowMs });
     const fullMs = limits.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;

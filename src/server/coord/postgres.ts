@@ -5,7 +5,7 @@ import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import { Announcements } from "./announcements.ts";
-import { type Coord, type Counted, type CountedEvent, type Topic, UNLIMITED } from "./coord.ts";
+import type { Coord, Counted, CountedEvent, Topic } from "./coord.ts";
 import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
 import { GCRA_SLACK_MS } from "./expiring-keys.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
@@ -61,7 +61,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   // What one is refused others that are worth less may get.
   const countOne = ({ key, windowMs, limit, worth }: CountedEvent): Promise<Counted> =>
     limit <= 0
-      ? Promise.resolve(UNLIMITED)
+      ? Promise.resolve({ allowed: true, retryAfterMs: 0, fullAfterMs: 0 })
       : counts.ask(`${limit} ${worth} ${key}`, () => count(shared, key, { windowMs, limit, worth }));
   const uncountOne = ({ key, windowMs, limit, worth }: CountedEvent): Promise<void> =>
     limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit, worth });
