@@ -134,7 +134,7 @@ function judge(desk: Desk, order: Of<"reserve">, { user, token, rooms }: Sources
   if (funding?.refusal) return funding.refusal;
   if (user.quota < (funding?.wallet ?? order.amount)) return "user_quota";
   if (token && !token.isUnlimited && token.remainQuota < order.amount) return "token_quota";
-  return judgeLimits(desk, rooms, order) ?? "reserved";
+  return rooms.length === 0 ? "reserved" : (judgeLimits(desk, rooms, order) ?? "reserved");
 }
 
 /** Whether a token may be used, apart from its quota; sets one to expired whose time has just run out (requirements B4). */
@@ -149,6 +149,7 @@ function isUsable(desk: Desk, token: TokenBook): boolean {
 
 /** Of most calls. */
 const NO_ROOMS: readonly Room[] = [];
+const NO_HOLDS: Reservation["holds"] = [];
 const NO_PARTS: Reservation["parts"] = [];
 
 function setAside(
@@ -173,7 +174,7 @@ function setAside(
     createdAt: desk.nowSec,
     node: order.isKept === true ? KEPT : desk.node,
     isTokenLimited,
-    holds: holdAll(desk, rooms, order),
+    holds: rooms.length === 0 ? NO_HOLDS : holdAll(desk, rooms, order),
     parts: funding === undefined ? NO_PARTS : holdParts(desk, funding),
     amount: order.amount,
     channelId: 0,
