@@ -11,9 +11,8 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
   const seen = new ExpiringKeys();
   const locked = new Set<string>();
   const held = new Map<string, number>();
-  function count({ key, windowMs, limit, worth }: CountedEvent): Counted {
+  function count({ key, windowMs, limit, worth }: CountedEvent, nowMs: number): Counted {
     if (limit <= 0) return { allowed: true, retryAfterMs: 0, fullAfterMs: 0 };
-    const nowMs = clock.now();
     const waitMs = countEvent(limits, key, { windowMs, limit, worth, nowMs });
     const fullMs = limits.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
     return { allowed: waitMs === 0, retryAfterMs: waitMs, fullAfterMs: fullMs - nowMs };
@@ -34,11 +33,13 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
       }
     },
     isLocked: (name) => Promise.resolve(locked.has(name)),
-    count: (key, windowMs, limit, worth = 1) => Promise.resolve(count({ key, windowMs, limit, worth })),
+    count: (key, windowMs, limit, worth = 1) =>
+      Promise.resolve(count({ key, windowMs, limit, worth }, clock.now())),
     countEach(events) {
+      const nowMs = clock.now();
       const counted: Counted[] = [];
       for (const event of events) {
-        const one = count(event);
+        const one = count(event, nowMs);
         counted.push(one);
         if (!one.allowed) break;
       }

@@ -103,6 +103,8 @@ export class RowCache {
   readonly #books: Books;
   /** Limits and holders that were looked up: most have no window yet. */
   readonly #limited = new Set<HolderKey>();
+  /** Lists that were looked up whole: calls of one caller name the same (wire.ts) and hold the same (rules-limits.ts). */
+  readonly #known = new Set<readonly LimitRef[]>();
   /** Where new calls come, since ids begin with their time: the table has none of these, and need not be searched for each. */
   #gap: Gap | undefined;
 
@@ -141,12 +143,18 @@ export class RowCache {
 
   /** What the few calls are counted in that limits bind or plans pay for. */
   #loadCounted(operation: Operation): void {
-    if ("limits" in operation) for (const ref of limitsOf(operation)) this.#loadLimit(ref);
+    if ("limits" in operation) this.#loadEach(limitsOf(operation), (ref) => this.#loadLimit(ref));
     if ("plans" in operation) for (const id of plansOf(operation)) this.#loadPeriod(id);
     const reservation = this.#books.reservations.get(operation.requestId);
     if (reservation === undefined) return;
-    for (const hold of reservation.holds) this.#loadHold(hold);
+    this.#loadEach(reservation.holds, (hold) => this.#loadHold(hold));
     for (const { periodId } of reservation.parts) this.#loadPeriod(periodId);
+  }
+
+  #loadEach<Ref extends LimitRef>(list: readonly Ref[], load: (ref: Ref) => void): void {
+    if (list.length === 0 || this.#known.has(list)) return;
+    list.forEach(load);
+    this.#known.add(list);
   }
 
   /** Only what is not open can have been booked. */
@@ -167,6 +175,7 @@ export class RowCache {
     limits.windows.clear();
     limits.current.clear();
     this.#limited.clear();
+    this.#known.clear();
     this.#gap = undefined;
   }
 

@@ -150,10 +150,16 @@ class LimitedAdmission implements Admission {
     const counted =
       fault === undefined ? await this.#limits.checkEach(mayFit, this.#call.address) : NONE_COUNTED;
     const unseen: Taken[] = [];
+    const nowMs = this.#clock.now();
     for (const [at, one] of asked.entries()) {
       const found = counted[at];
-      if (found === undefined) unseen.push(one);
-      else fault = this.#take(one, found);
+      if (found === undefined) {
+        unseen.push(one);
+        continue;
+      }
+      this.rates.push(rateOf(one, { fullAfterMs: found.fullAfterMs, nowMs }));
+      if (found.allowed) this.#taken.push(one);
+      else fault = limitErrors.tooFast(one.row, found.retryAfterMs);
     }
     if (unseen.length > 0)
       this.rates.push(...(await ratesLeft({ limits: this.#limits, clock: this.#clock }, unseen)));
@@ -199,14 +205,6 @@ class LimitedAdmission implements Admission {
     const counting = countingOf(one, this.#nowSec);
     const worth = kind === "rpm" ? 1 : tokensOf(kind, this.#call, counting.limit.burst);
     return { kind, row, counting, worth };
-  }
-
-  /** Notes what a rate came to. Returns why it has no room. */
-  #take(asked: Taken, { allowed, retryAfterMs, fullAfterMs }: Counted): RelayFault | undefined {
-    this.rates.push(rateOf(asked, { fullAfterMs, nowMs: this.#clock.now() }));
-    if (!allowed) return limitErrors.tooFast(asked.row, retryAfterMs);
-    this.#taken.push(asked);
-    return undefined;
   }
 
   #giveBack({ counting }: Taken, worth: number): void {
