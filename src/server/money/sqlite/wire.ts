@@ -96,8 +96,9 @@ function readAmount(_: string, value: unknown): unknown {
 
 function encodeReserve(order: ReserveOrder): ReserveWire | LimitedWire {
   const { requestId, userId, tokenId, limits = NO_LIMITS, zone = "" } = order;
-  const plain = [0, requestId, userId, tokenId, amount(order.amount), order.modelName] as const;
-  return limits.length === 0 ? plain : [...plain, zone, limitsText(limits)];
+  const asked = amount(order.amount);
+  if (limits.length === 0) return [0, requestId, userId, tokenId, asked, order.modelName];
+  return [0, requestId, userId, tokenId, asked, order.modelName, zone, limitsText(limits)];
 }
 
 const NO_LIMITS: readonly LimitRef[] = [];

@@ -105,19 +105,7 @@ interface CallLimitsParts {
 }
 
 export function createCallLimits(parts: CallLimitsParts): CallLimits {
-  return {
-    async admit(call) {
-      const admission = new LimitedAdmission(parts, call);
-      try {
-        admission.fault = await admission.pass();
-        if (admission.fault !== undefined) admission.undo();
-        return admission;
-      } catch (error) {
-        admission.undo();
-        throw error;
-      }
-    },
-  };
+  return { admit: (call) => new LimitedAdmission(parts, call).pass() };
 }
 
 /** What a call takes of its limits. */
@@ -138,19 +126,28 @@ class LimitedAdmission implements Admission {
     this.#call = call;
   }
 
-  /** Takes what is needed of each: what runs first, then rates. Returns why one has no room; the rates after it are only looked at. */
-  async pass(): Promise<RelayFault | undefined> {
-    const { caller, model } = this.#call;
-    const { running, rates } = ofModel(caller, model);
-    let fault: RelayFault | undefined;
-    for (const one of running) fault ??= await this.#hold(one);
-    const asked = rates.map((one) => this.#demand(one));
+  /** Takes what is needed of each limit, or nothing. Throws: what counting throws. */
+  async pass(): Promise<Admission> {
+    const { running, rates } = ofModel(this.#call.caller, this.#call.model);
+    try {
+      for (const one of running) this.fault ??= await this.#hold(one);
+      if (rates.length > 0) await this.#takeRates(rates.map((one) => this.#demand(one)));
+    } catch (error) {
+      this.undo();
+      throw error;
+    }
+    if (this.fault !== undefined) this.undo();
+    return this;
+  }
+
+  /** Takes of each rate, up to the first that has no room; that and the others are only looked at. */
+  async #takeRates(asked: readonly Taken[]): Promise<void> {
     const never = asked.find(neverFits);
     const mayFit = never === undefined ? asked : asked.slice(0, asked.indexOf(never));
     const counted =
-      fault === undefined ? await this.#limits.checkEach(mayFit, this.#call.address) : NONE_COUNTED;
-    const unseen: Taken[] = [];
+      this.fault === undefined ? await this.#limits.checkEach(mayFit, this.#call.address) : NONE_COUNTED;
     const nowMs = this.#clock.now();
+    const unseen: Taken[] = [];
     for (const [at, one] of asked.entries()) {
       const found = counted[at];
       if (found === undefined) {
@@ -159,11 +156,11 @@ class LimitedAdmission implements Admission {
       }
       this.rates.push(rateOf(one, { fullAfterMs: found.fullAfterMs, nowMs }));
       if (found.allowed) this.#taken.push(one);
-      else fault = limitErrors.tooFast(one.row, found.retryAfterMs);
+      else this.fault = limitErrors.tooFast(one.row, found.retryAfterMs);
     }
     if (unseen.length > 0)
       this.rates.push(...(await ratesLeft({ limits: this.#limits, clock: this.#clock }, unseen)));
-    return fault ?? (never && limitErrors.tooLarge(never.row));
+    if (never !== undefined) this.fault ??= limitErrors.tooLarge(never.row);
   }
 
   undo(): void {
