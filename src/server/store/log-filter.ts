@@ -10,7 +10,7 @@ import type { LogSumsTable } from "./tables-logs.ts";
 /** "" and 0 = not filtered; times in seconds, both ends included (requirements W3.9). */
 export interface LogFilter {
   readonly userId?: number | undefined;
-  /** Who called, where the user is the wallet of a team. */
+  /** Who called, where the user is the wallet of a team: never without it. */
   readonly memberId?: number | undefined;
   /** Of a team: the account is its wallet then. */
   readonly projectId?: number | undefined;
@@ -125,17 +125,12 @@ export interface Driver {
   readonly name: string;
   readonly fields: readonly Field[];
   readonly covers: readonly Field[];
-  /** Only calls of teams are in it. */
-  readonly isOfTeams: boolean;
+  /** The field that only calls of teams have: no others are in it. */
+  readonly ofTeams: Field | undefined;
 }
 
-function driverOf(
-  name: string,
-  fields: readonly Field[],
-  covers: readonly Field[],
-  isOfTeams = false,
-): Driver {
-  return { name, fields, covers, isOfTeams };
+function driverOf(name: string, fields: readonly Field[], covers: readonly Field[], ofTeams?: Field): Driver {
+  return { name, fields, covers, ofTeams };
 }
 
 /** A token's calls are those of its account by its name, which tokens of other accounts may have too. */
@@ -146,8 +141,8 @@ export const BY_TOKEN = driverOf(
 );
 
 export const DRIVERS: readonly Driver[] = [
-  driverOf("member", ["memberId"], ["userId", "channelId", "modelName"], true),
-  driverOf("project", ["projectId"], ["userId", "channelId", "modelName"], true),
+  driverOf("user_member", ["userId", "memberId"], ["channelId", "modelName"], "memberId"),
+  driverOf("project", ["projectId"], ["userId", "channelId", "modelName"], "projectId"),
   BY_TOKEN,
   driverOf("user", ["userId"], ["channelId", "modelName"]),
   driverOf("token", ["tokenName"], []),
@@ -234,7 +229,7 @@ export async function newestOnly(db: Db): Promise<number> {
 }
 
 const FIELDS = Object.keys(FILTER_COLUMNS) as readonly Field[]; // its own keys
-const OF_TEAMS = DRIVERS.flatMap(({ fields, isOfTeams }) => (isOfTeams ? fields : []));
+const OF_TEAMS = DRIVERS.map(({ ofTeams }) => ofTeams).filter((field) => field !== undefined);
 
 /** The query over the rows of a plan. Without `byId` the order of ids does not matter: for counting. */
 export function logsOf(db: Db, { filter, driver, range }: LogPlan, byId: "by id" | "in any order") {

@@ -5,7 +5,7 @@ import { createTestDatabase, newLog, seedUser } from "#test/worlds/stores.ts";
 import { buildLogIndexes } from "./log-indexes.ts";
 import { insertLog } from "./logs.ts";
 
-const WAYS = ["channel", "member", "model", "project", "token", "type", "user", "user_token"].map(
+const WAYS = ["channel", "model", "project", "token", "type", "user", "user_member", "user_token"].map(
   (way) => `logs_by_${way}`,
 );
 
@@ -21,8 +21,10 @@ test("are built where they are missing or half built, while entries are written"
   ]);
   expect(built.toSorted()).toEqual(["log_rollups_by_token", ...WAYS]);
   expect(await buildLogIndexes(patient)).toEqual([]);
-  await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'logs_by_member'::regclass`.execute(db);
-  expect(await buildLogIndexes(patient)).toEqual(["logs_by_member"]);
+  await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'logs_by_user_member'::regclass`.execute(
+    db,
+  );
+  expect(await buildLogIndexes(patient)).toEqual(["logs_by_user_member"]);
   // A run that ended before it had dropped what is replaced.
   await sql`CREATE INDEX logs_user ON logs (user_id, id)`.execute(db);
   expect(await buildLogIndexes(patient)).toEqual([]);

@@ -7,15 +7,11 @@ import { DRIVERS, type Driver, FILTER_COLUMNS } from "./log-filter.ts";
 const columnsOf = (fields: Driver["fields"]) => fields.map((field) => FILTER_COLUMNS[field]);
 
 const INDEXES: readonly LateIndex[] = [
-  ...DRIVERS.map(({ name, fields, covers, isOfTeams }) => ({
+  ...DRIVERS.map(({ name, fields, covers, ofTeams }) => ({
     name: `logs_by_${name}`,
     table: "logs" as const,
     of: [...columnsOf(fields), "id", "created_at", "type", ...columnsOf(covers)],
-    ...(isOfTeams && {
-      where: columnsOf(fields)
-        .map((column) => `${column} > 0`)
-        .join(" AND "),
-    }),
+    ...(ofTeams && { where: `${FILTER_COLUMNS[ofTeams]} > 0` }),
   })),
   // Whose a token's name is, in the sums by hour.
   { name: "log_rollups_by_token", table: "log_rollups", of: ["token_name", "user_id"] },
@@ -27,7 +23,7 @@ const INDEXES: readonly LateIndex[] = [
   },
 ];
 
-/** The narrower ones of the first migration, which go when the others are there. */
+/** Narrower ones of earlier programs, which go when the others are there. */
 const REPLACED = [
   "logs_user",
   "logs_channel",
@@ -35,6 +31,7 @@ const REPLACED = [
   "logs_token_name",
   "logs_not_calls",
   "log_rollups_token",
+  "logs_by_member",
 ];
 
 /** Builds those that are missing. Returns their names. `patient` = connections without a limit on the time of a statement. */

@@ -341,6 +341,11 @@ test("the released migrations are the ones that were released", () => {
         "98747adbddc635409a9bfc17711b2e71f4906bd5cf7edf51e13de55f043ccaf0",
         "e696c6c17c40ecad72273f4658af15b4911331ebcc86881ca5491efd643e055c",
       ],
+      [
+        "0090-log-team-members",
+        "d5bee1d7e842fc9aecbf7f341b5edc3561f0b4d791b1a699b0092eb80de0a417",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      ],
     ]
   `);
 });

@@ -65,6 +65,7 @@ import { tokenKinds } from "./0085-token-kinds.ts";
 import { logTokens } from "./0087-log-tokens.ts";
 import { statementNames } from "./0088-statement-names.ts";
 import { refusedNotices } from "./0089-refused-notices.ts";
+import { logTeamMembers } from "./0090-log-team-members.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -135,4 +136,5 @@ export const MIGRATIONS: readonly Migration[] = [
   orderSorts,
   statementNames,
   refusedNotices,
+  logTeamMembers,
 ];
