@@ -59,9 +59,15 @@ const quietUser = (turn: number) => 6 + pick(turn, users - 6);
 const account = (turn: number) => 1 + (turn % accounts);
 const STATES = ["credited", "closed", "paid", "created", "pending"];
 
+/** So many days, others each time. */
+function span(turn: number, days: number): Pick<OrderFilter, "start" | "end"> {
+  const start = startSec + pick(turn, spanSec - days * 86_400);
+  return { start, end: start + days * 86_400 };
+}
+
 const filters: Readonly<Record<string, (turn: number) => OrderFilter>> = {
   all: () => ({}),
-  "all the time, its total counted anew": (turn) => ({ start: 1, end: startSec + spanSec + turn }),
+  "all the time, an end that no order is behind": (turn) => ({ start: 1, end: startSec + spanSec + turn }),
   ...Object.fromEntries(STATES.map((status) => [`state ${status}`, () => ({ status })])),
   account: (turn) => ({ instanceId: account(turn) }),
   "account + state credited": (turn) => ({ instanceId: account(turn), status: "credited" }),
@@ -80,10 +86,10 @@ const filters: Readonly<Record<string, (turn: number) => OrderFilter>> = {
     start: 1,
     end: startSec + spanSec + turn,
   }),
-  "one day": (turn) => {
-    const start = startSec + pick(turn, spanSec - 86_400);
-    return { start, end: start + 86_400 };
-  },
+  "one day": (turn) => span(turn, 1),
+  "thirty days": (turn) => span(turn, 30),
+  "state credited + thirty days": (turn) => ({ status: "credited", ...span(turn, 30) }),
+  "account + thirty days": (turn) => ({ instanceId: account(turn), ...span(turn, 30) }),
 };
 
 async function page(db: Db, filter: OrderFilter, place: Partial<SortedPage> = {}): Promise<void> {

@@ -115,6 +115,32 @@ describe.each(engines)(`lists of ${ROWS} rows on %s`, (engine) => {
     expect(await countOrders(db, { userId: 7, status: "nonsense" })).toBe(0);
   });
 
+  test("bounds that all orders are inside of leave the total as it is without them", async () => {
+    const { db } = store;
+    const { oldest, newest } = await db
+      .selectFrom("orders")
+      .select((select) => [
+        select.fn.min("created_at").$castTo<number>().as("oldest"),
+        select.fn.max("created_at").$castTo<number>().as("newest"),
+      ])
+      .executeTakeFirstOrThrow();
+    const all = await countOrders(db, {});
+    expect(all).toBe(ROWS);
+    for (const span of [{ start: 1 }, { end: newest + 9 }, { start: oldest, end: newest }])
+      expect(await countOrders(db, span)).toBe(all);
+    const inside = async (span: object) =>
+      (await listOrders(db, { userId: 7, ...span }, { page: 0, size: 100 })).length;
+    for (const span of [
+      { start: oldest + 1 },
+      { end: newest - 1 },
+      { start: newest + 1 },
+      { end: oldest - 1 },
+    ])
+      expect(await countOrders(db, { userId: 7, ...span })).toBe(await inside(span));
+    expect(await countOrders(db, { start: newest + 1 })).toBe(0);
+    expect(await countOrders(db, { start: oldest + 1, end: newest - 1 })).toBeLessThan(ROWS);
+  });
+
   test("a token is found by the status that it is shown with", async () => {
     const shown = (status: number) => countTokens(store.db, { ...OWN, shown: { status, nowSec: NOW } });
     const counts = await Promise.all([1, 2, 3, 4].map(shown));

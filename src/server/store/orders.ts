@@ -142,8 +142,30 @@ export function listOrders(db: Db, filter: OrderFilter, page: SortedPage): Promi
   return pageOf(filtered(db, filter).selectAll(), place, SORT_COLUMNS).execute();
 }
 
-export function countOrders(db: Db, filter: OrderFilter): Promise<number> {
-  return totalOf(db, `orders ${JSON.stringify(filter)}`, () => countRows(filtered(db, filter)));
+export async function countOrders(db: Db, filter: OrderFilter): Promise<number> {
+  const bound = await withoutIdleBounds(db, filter);
+  return totalOf(db, `orders ${JSON.stringify(bound)}`, () => countRows(filtered(db, bound)));
+}
+
+/** Bounds that every order is inside of take nothing away: what is kept of the total without them is told. */
+async function withoutIdleBounds(
+  db: Db,
+  { start = 0, end = 0, ...others }: OrderFilter,
+): Promise<OrderFilter> {
+  if (start === 0 && end === 0) return others;
+  const [oldest, newest] = await Promise.all([madeFirst(db, "asc"), madeFirst(db, "desc")]);
+  return { ...others, ...(start > oldest && { start }), ...(end > 0 && end < newest && { end }) };
+}
+
+/** When the oldest or newest order was made, along the index of it; 0 = there is none. */
+async function madeFirst(db: Db, direction: "asc" | "desc"): Promise<number> {
+  const row = await db
+    .selectFrom("orders")
+    .select("created_at")
+    .orderBy("created_at", direction)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.created_at ?? 0;
 }
 
 /** What the provider answered to a new order. An order that was paid or closed meanwhile stays so. */
