@@ -37,6 +37,8 @@ const { values } = parseArgs({
 });
 const rows = Number(values.rows);
 const PAGE_MS = 50;
+/** What PostgreSQL keeps in memory unless it is told otherwise: more than the small servers of tests. */
+const AS_INSTALLED = { shared_buffers: "128MB" };
 const STAT_MS = 100;
 
 const busyUser = (turn: number) => 1 + (turn % 5);
@@ -204,7 +206,7 @@ async function openDatabase(): Promise<{ readonly store: Store; end(): Promise<v
   if (values.database !== undefined)
     return { store: await openPostgres(values.database), end: async () => undefined };
   if (values.postgres) {
-    const server = await startPostgres();
+    const server = await startPostgres(AS_INSTALLED);
     const end = () => server.stop();
     try {
       return { store: await openPostgres(server.url), end };

@@ -16,6 +16,8 @@ const { values } = parseArgs({
 });
 const rows = Number(values.rows);
 const PAGE_MS = 50;
+/** What PostgreSQL keeps in memory unless it is told otherwise: more than the small servers of tests. */
+const AS_INSTALLED = { shared_buffers: "128MB" };
 const users = 2_000;
 const accounts = 5;
 const startSec = 1_760_000_000;
@@ -139,7 +141,7 @@ async function fill({ patient: db }: Store): Promise<void> {
 /** A file in a folder of this run, or a PostgreSQL server of it. */
 async function openDatabase(): Promise<{ readonly store: Store; end(): Promise<void> }> {
   if (values.postgres) {
-    const server = await startPostgres();
+    const server = await startPostgres(AS_INSTALLED);
     return { store: await openStore({ dataDir: "", databaseUrl: server.url }), end: () => server.stop() };
   }
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-orders-"));
