@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { createLink } from "#test/emulators/network-link.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { createTestDatabase } from "#test/worlds/stores.ts";
+import { type Db, openStore } from "./db.ts";
 import { faultKind } from "./fault.ts";
 import { createClient } from "./postgres.ts";
 
@@ -31,6 +32,24 @@ test("a connection that breaks within a transaction fails what comes next, and n
   await expect(broken).rejects.toThrow();
   expect((await sql<{ one: number }>`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
   await close();
+  await database.drop();
+});
+
+test("no other processes help with a statement, unless it is one of the patient pool or the address says so", async () => {
+  const database = await createPostgresDatabase();
+  const helpers = async (db: Db) => {
+    const shown = await sql<{ helpers: string }>`
+      SELECT current_setting('max_parallel_workers_per_gather') AS helpers`.execute(db);
+    return shown.rows[0]?.helpers;
+  };
+  const { db, patient, close } = await openStore({ dataDir: "", databaseUrl: database.url });
+  expect([await helpers(db), Number(await helpers(patient)) > 0]).toEqual(["0", true]);
+  await close();
+  const address = new URL(database.url);
+  address.searchParams.set("options", "-c max_parallel_workers_per_gather=3");
+  const asked = await openStore({ dataDir: "", databaseUrl: address.href });
+  expect(await helpers(asked.db)).toBe("3");
+  await asked.close();
   await database.drop();
 });
 
