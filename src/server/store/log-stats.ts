@@ -87,18 +87,19 @@ function tokenOf(wanted: Wanted): { readonly userId: number; readonly name: stri
   return isToken ? { userId: Number(first[1]), name: String(second[1]) } : undefined;
 }
 
-/** Whether no other account ever called by this name of a token: one query, of two look-ups in an index. */
+/** Whether no other account ever called by this name of a token. Two look-ups in an index. */
 async function isNameOfOne(db: Db, { userId, name }: { userId: number; name: string }): Promise<boolean> {
-  const beside = (side: "<" | ">") =>
-    db
+  for (const side of ["<", ">"] as const) {
+    const other = await db
       .selectFrom("log_rollups")
       .select("user_id")
       .where("token_name", "=", name)
       .where("user_id", side, userId)
-      .limit(1);
-  const query = db.selectFrom(beside("<").as("below")).select("user_id");
-  const others = query.unionAll(db.selectFrom(beside(">").as("above")).select("user_id"));
-  return (await others.execute()).length === 0;
+      .limit(1)
+      .executeTakeFirst();
+    if (other) return false;
+  }
+  return true;
 }
 
 /** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's or token's along all. */

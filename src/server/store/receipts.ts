@@ -50,8 +50,13 @@ export async function findCallLog(
     .where("type", "in", [LogType.consume, LogType.error])
     .where("request_id", "=", requestId);
   const own = await of.where("user_id", "=", userId).executeTakeFirst();
-  // One after the other, since each has an index.
-  return own ?? of.where("member_id", "=", userId).where("member_id", ">", sql.lit(0)).executeTakeFirst();
+  if (own) return own;
+  // One after the other, since each has an index: that of members begins with the wallet, which is one of a team.
+  return of
+    .where("user_id", "in", db.selectFrom("teams").select("wallet_id"))
+    .where("member_id", "=", userId)
+    .where("member_id", ">", sql.lit(0))
+    .executeTakeFirst();
 }
 
 /** The name of a token, deleted or not; "" = there is none. */
