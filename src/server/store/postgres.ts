@@ -1,5 +1,4 @@
 // PostgreSQL behind Kysely, and the settings that every connection of ours has.
-import { env } from "node:process";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { faultKind, StoreError } from "./fault.ts";
@@ -21,10 +20,9 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_SIZE = 10;
 /**
  * Processes that PostgreSQL starts to help with one statement take longer to start than pages and totals take altogether (measured: a total of
- * 283,000 orders 23 ms without, 48 ms with two), and they are taken from the calls. `options` in the database's address wins, and so does
- * PGOPTIONS, which pg obeys by itself.
+ * 283,000 orders 23 ms without, 48 ms with two), and they are taken from the calls. `options` in the database's address and PGOPTIONS win.
  */
-const ONE_PROCESS = "-c max_parallel_workers_per_gather=0";
+pg.defaults.options = "-c max_parallel_workers_per_gather=0";
 /** A connection that no caller uses is not kept for long: whether it still leads anywhere shows only when it is used. */
 const IDLE_MS = 3_000;
 
@@ -86,8 +84,7 @@ function connectionSettings(databaseUrl: string, statementMs: number): pg.Client
  */
 export function openPool(databaseUrl: string, isPatient: boolean): pg.Pool {
   const settings = connectionSettings(databaseUrl, isPatient ? 0 : STATEMENT_TIMEOUT_MS);
-  const options = isPatient || env["PGOPTIONS"] ? undefined : ONE_PROCESS;
-  const pool = new pg.Pool({ ...settings, options, max: POOL_SIZE, idleTimeoutMillis: IDLE_MS });
+  const pool = new pg.Pool({ ...settings, max: POOL_SIZE, idleTimeoutMillis: IDLE_MS });
   pool.on("error", () => undefined);
   // One that breaks while it is used tells its query; it also emits an error, which would end the process if it had no listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
