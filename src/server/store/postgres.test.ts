@@ -1,7 +1,7 @@
 // Connections of the pool that break in a caller's hands, between two statements: the next one is told, and the process lives
 // (requirements F05); statements that take too long (requirements D04). An error that has no listener fails this file.
 import { sql } from "kysely";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createLink } from "#test/emulators/network-link.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { createTestDatabase } from "#test/worlds/stores.ts";
@@ -35,7 +35,7 @@ test("a connection that breaks within a transaction fails what comes next, and n
   await database.drop();
 });
 
-test("no other processes help with a statement, unless the address or PGOPTIONS say so", async () => {
+test("no other processes help with a statement, unless the address says so", async () => {
   const database = await createPostgresDatabase();
   const helpers = async (db: Db) => {
     const shown = await sql<{ helpers: string }>`
@@ -50,11 +50,6 @@ test("no other processes help with a statement, unless the address or PGOPTIONS 
   const asked = await openStore({ dataDir: "", databaseUrl: address.href });
   expect(await helpers(asked.db)).toBe("3");
   await asked.close();
-  vi.stubEnv("PGOPTIONS", "-c max_parallel_workers_per_gather=4");
-  const told = await openStore({ dataDir: "", databaseUrl: database.url });
-  expect(await helpers(told.db)).toBe("4");
-  await told.close();
-  vi.unstubAllEnvs();
   await database.drop();
 });
 
