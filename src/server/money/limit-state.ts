@@ -4,7 +4,7 @@ import type { LimitRow, LimitWindowRow } from "#server/store/limits.ts";
 import { limitBook, windowBook } from "./limit-row-codec.ts";
 import type { WindowRest } from "./operations.ts";
 import { addWindow, noLimits } from "./rows.ts";
-import { effectiveAmount, resetOf, restOf as restOfRoom, roomOf } from "./rules-limits.ts";
+import { effectiveAmount, resetOf, restOf as restOfUsage, usageOf } from "./rules-limits.ts";
 import { calendarSpan, NEVER } from "./windows.ts";
 
 export interface LimitState {
@@ -41,7 +41,7 @@ export function stateOf(
   const rule = limitBook(row);
   if (!rule) return undefined;
   const { limits, ref } = deskOf(row, windows, userId);
-  const { amount, used, book } = roomOf({ limits, nowSec }, { rule, ref, zone });
+  const { amount, used, book } = usageOf({ limits, nowSec }, { rule, ref, zone });
   const resetsAt =
     book === undefined ? unusedUntil(row, zone, nowSec) : resetOf({ rule, book, zone, nowSec, excess: 1n });
   return { amount, used, reserved: book?.reserved ?? 0n, resetsAt: resetsAt === NEVER ? 0 : resetsAt };
@@ -63,7 +63,7 @@ export function restOf(
   const { userId, zone, nowSec } = moment;
   const { limits, ref } = deskOf(row, windows, userId);
   const desk = { limits, nowSec };
-  return restOfRoom(desk, roomOf(desk, { rule, ref, zone }), zone);
+  return restOfUsage(desk, usageOf(desk, { rule, ref, zone }), zone);
 }
 
 function deskOf({ id, subject }: LimitRow, windows: readonly LimitWindowRow[], userId: number) {

@@ -8,9 +8,9 @@ import {
   judgeLimits,
   releaseHolds,
   resetOf,
-  roomOf,
-  roomsOf,
   swapHolds,
+  usageOf,
+  usagesOf,
 } from "./rules-limits.ts";
 
 const NOW = Date.parse("2026-11-25T10:00:00Z") / 1000;
@@ -42,9 +42,9 @@ describe("when a window is over", () => {
     const left = { rule, book: undefined, zone: undefined, nowSec: NOW, excess: 1n };
     expect(resetOf(left)).toBe(MIDNIGHT);
     const desk = deskOf(rule, { start: MIDNIGHT - 24 * HOUR, spent: 9n });
-    expect(roomOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(9n);
+    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(9n);
     const order = { amount: 2n, limits: [REF], zone: undefined };
-    expect(judgeLimits(desk, roomsOf(desk, order), order)).toMatchObject({
+    expect(judgeLimits(desk, usagesOf(desk, order), order)).toMatchObject({
       used: 9n,
       resetsAt: MIDNIGHT,
       canFit: true,
@@ -57,17 +57,18 @@ describe("when a window is over", () => {
     const usage = { rule, ref: REF, zone: undefined };
     const order = { amount: 2n, limits: [REF], zone: undefined };
     for (const nowSec of [MIDNIGHT + HOUR, MIDNIGHT - 1, NOW]) {
-      expect(roomOf({ ...desk, nowSec }, usage).used).toBe(9n);
-      expect(judgeLimits({ ...desk, nowSec }, roomsOf({ ...desk, nowSec }, order), order)).toMatchObject({
+      expect(usageOf({ ...desk, nowSec }, usage).used).toBe(9n);
+      expect(judgeLimits({ ...desk, nowSec }, usagesOf({ ...desk, nowSec }, order), order)).toMatchObject({
         used: 9n,
       });
     }
-    expect(roomOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
+    expect(usageOf({ ...desk, nowSec: MIDNIGHT + 24 * HOUR }, usage).used).toBe(0n);
   });
 
   test("another zone or window begins with nothing when it is set, what was spent before does not fill it", () => {
     const old = { start: MIDNIGHT - 24 * HOUR, spent: 9n };
-    const usage = (rule: LimitBook, zone: string) => roomOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
+    const usage = (rule: LimitBook, zone: string) =>
+      usageOf(deskOf(rule, old), { rule, ref: REF, zone }).used;
     expect(usage(ruleOf("day"), "UTC")).toBe(9n);
     expect(usage(ruleOf("week", { since: NOW }), "UTC")).toBe(0n);
     // In Shanghai it is eighteen o'clock of a day that began at sixteen of UTC's day before, in New York five o'clock.
@@ -79,7 +80,7 @@ describe("when a window is over", () => {
     const rule = ruleOf("day", { since: NOW });
     const desk = { ...deskOf(rule, { start: NOW, spent: 4n }), nowSec: NOW + HOUR };
     for (const zone of ["UTC", "Asia/Shanghai", "America/New_York"])
-      expect(roomOf(desk, { rule, ref: REF, zone }).used).toBe(4n);
+      expect(usageOf(desk, { rule, ref: REF, zone }).used).toBe(4n);
   });
 
   test("a session is over five hours after its first call, and begins anew then", () => {
@@ -90,7 +91,7 @@ describe("when a window is over", () => {
     expect(resetOf({ ...ask, book })).toBe(NOW + 4 * HOUR);
     expect(resetOf({ ...ask, book: undefined })).toBe(NOW + 5 * HOUR);
     const usage = { rule, ref: REF, zone: undefined };
-    expect([roomOf(running, usage).used, roomOf(over, usage).used]).toEqual([9n, 0n]);
+    expect([usageOf(running, usage).used, usageOf(over, usage).used]).toEqual([9n, 0n]);
   });
 
   test("a rolling one forgets step by step; what running calls hold is asked for again after one step", () => {
@@ -108,7 +109,7 @@ describe("when a window is over", () => {
     expect(more).toBeLessThan(one ?? 0);
     expect(resetOf({ ...ask, book: undefined, excess: 1n })).toBe(more);
     // What was spent nine hours ago counts no more.
-    expect(roomOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(5n);
+    expect(usageOf(desk, { rule, ref: REF, zone: undefined }).used).toBe(5n);
   });
 });
 
@@ -137,8 +138,8 @@ describe("limits that are removed or unknown meanwhile", () => {
   test("no call is refused by one, and what was set aside in it changes nothing", () => {
     const desk = deskOf(ruleOf("total"));
     const order = { amount: 1n, limits: [{ limitId: 2, holder: 0 }], zone: undefined };
-    expect(judgeLimits(desk, roomsOf(desk, order), order)).toBeUndefined();
-    expect(roomsOf(desk, { limits: undefined, zone: undefined })).toEqual([]);
+    expect(judgeLimits(desk, usagesOf(desk, order), order)).toBeUndefined();
+    expect(usagesOf(desk, { limits: undefined, zone: undefined })).toEqual([]);
     expect(extendHolds(desk, holding(), { more: 5n, zone: undefined })).toBeUndefined();
     releaseHolds(desk, holding());
     expect(desk.changes.windows.size).toBe(0);

@@ -36,7 +36,7 @@ export function effectiveAmount(
 }
 
 /** What a limit has for a call of this moment. */
-export interface Room {
+export interface LimitUsage {
   readonly ref: LimitRef;
   readonly rule: LimitBook;
   /** What the limit allows. */
@@ -47,19 +47,19 @@ export interface Room {
 }
 
 /** The limits of a call, each looked up once for all that is decided by it; one that was removed since the caller's were read is passed over. */
-export function roomsOf(desk: LimitDesk, { limits, zone }: Pick<Limited, "limits" | "zone">): Room[] {
-  const rooms: Room[] = [];
+export function usagesOf(desk: LimitDesk, { limits, zone }: Pick<Limited, "limits" | "zone">): LimitUsage[] {
+  const usages: LimitUsage[] = [];
   for (const ref of limits ?? []) {
     const rule = desk.limits.rules.get(ref.limitId);
-    if (rule) rooms.push(roomOf(desk, { rule, ref, zone }));
+    if (rule) usages.push(usageOf(desk, { rule, ref, zone }));
   }
-  return rooms;
+  return usages;
 }
 
-export function roomOf(
+export function usageOf(
   desk: LimitDesk,
   { rule, ref, zone }: { rule: LimitBook; ref: LimitRef; zone: string | undefined },
-): Room {
+): LimitUsage {
   const newest = desk.limits.current.get(holderKey(ref));
   const isThis = newest !== undefined && newest.start === startOf(desk, { rule, book: newest, zone });
   const used = isThis ? spentOf(rule, newest, desk.nowSec) + newest.reserved : 0n;
@@ -69,11 +69,11 @@ export function roomOf(
 /** The first limit that the call does not fit into; undefined = it fits into all. */
 export function judgeLimits(
   desk: LimitDesk,
-  rooms: readonly Room[],
+  usages: readonly LimitUsage[],
   order: Limited,
 ): LimitRefusal | undefined {
-  for (const room of rooms) {
-    const refusal = room.rule.isSoft ? undefined : judgeLimit(desk, room, order);
+  for (const usage of usages) {
+    const refusal = usage.rule.isSoft ? undefined : judgeLimit(desk, usage, order);
     if (refusal) return refusal;
   }
   return undefined;
@@ -82,7 +82,7 @@ export function judgeLimits(
 /** Why the call does not fit into a limit; undefined = it does. */
 function judgeLimit(
   { nowSec }: LimitDesk,
-  { ref, rule, amount, used, book }: Room,
+  { ref, rule, amount, used, book }: LimitUsage,
   { amount: asked, zone }: Limited,
 ): LimitRefusal | undefined {
   const need = rule.isCalls ? 1n : asked;
@@ -97,40 +97,40 @@ function judgeLimit(
  */
 export function tightestRests(
   desk: LimitDesk,
-  rooms: readonly Room[],
+  usages: readonly LimitUsage[],
   zone: string | undefined,
 ): readonly WindowRest[] {
-  let calls: Room | undefined;
-  let budget: Room | undefined;
-  for (const room of rooms) {
-    if (room.rule.isCalls) calls = tighter(desk, { known: calls, room, zone });
-    else budget = tighter(desk, { known: budget, room, zone });
+  let calls: LimitUsage | undefined;
+  let budget: LimitUsage | undefined;
+  for (const usage of usages) {
+    if (usage.rule.isCalls) calls = tighter(desk, { known: calls, usage, zone });
+    else budget = tighter(desk, { known: budget, usage, zone });
   }
-  return [calls, budget].filter((room) => room !== undefined).map((room) => restOf(desk, room, zone));
+  return [calls, budget].filter((usage) => usage !== undefined).map((usage) => restOf(desk, usage, zone));
 }
 
 function tighter(
   { nowSec }: LimitDesk,
-  { known, room, zone }: { known: Room | undefined; room: Room; zone: string | undefined },
-): Room {
-  if (known === undefined) return room;
-  const [least, left] = [leftOf(known), leftOf(room)];
-  if (left !== least) return left < least ? room : known;
-  return nextReset(room, zone, nowSec) > nextReset(known, zone, nowSec) ? room : known;
+  { known, usage, zone }: { known: LimitUsage | undefined; usage: LimitUsage; zone: string | undefined },
+): LimitUsage {
+  if (known === undefined) return usage;
+  const [least, left] = [leftOf(known), leftOf(usage)];
+  if (left !== least) return left < least ? usage : known;
+  return nextReset(usage, zone, nowSec) > nextReset(known, zone, nowSec) ? usage : known;
 }
 
 /** What is left in a limit. */
-export function restOf({ nowSec }: LimitDesk, room: Room, zone: string | undefined): WindowRest {
-  const { rule, amount } = room;
-  const resetsAt = nextReset(room, zone, nowSec);
-  return { limitId: rule.id, isCalls: rule.isCalls, amount, left: leftOf(room), resetsAt };
+export function restOf({ nowSec }: LimitDesk, usage: LimitUsage, zone: string | undefined): WindowRest {
+  const { rule, amount } = usage;
+  const resetsAt = nextReset(usage, zone, nowSec);
+  return { limitId: rule.id, isCalls: rule.isCalls, amount, left: leftOf(usage), resetsAt };
 }
 
-function leftOf({ used, amount }: Room): bigint {
+function leftOf({ used, amount }: LimitUsage): bigint {
   return used < amount ? amount - used : 0n;
 }
 
-function nextReset({ rule, book }: Room, zone: string | undefined, nowSec: number): number {
+function nextReset({ rule, book }: LimitUsage, zone: string | undefined, nowSec: number): number {
   return resetOf({ rule, book, zone, nowSec, excess: 1n });
 }
 
@@ -198,16 +198,16 @@ export function resetOf({
 /** Sets a call aside in all its limits. It was judged before: nothing is refused here. */
 export function holdAll(
   desk: Desk,
-  rooms: readonly Room[],
+  usages: readonly LimitUsage[],
   { amount, zone }: Pick<Limited, "amount" | "zone">,
 ): readonly Hold[] {
-  const holds = rooms.map((room) => {
-    const { rule, ref } = room;
+  const holds = usages.map((usage) => {
+    const { rule, ref } = usage;
     const need = rule.isCalls ? 1n : amount;
-    const book = room.book ?? windowOf(desk, { rule, ref, zone });
+    const book = usage.book ?? windowOf(desk, { rule, ref, zone });
     book.reserved += need;
-    room.book = book;
-    room.used += need;
+    usage.book = book;
+    usage.used += need;
     desk.changes.windows.add(book);
     const rolling = rollingOf(rule.window);
     return holdIn(
@@ -304,14 +304,14 @@ export function swapHolds(
     refs.some((ref) => ref.limitId === limitId && ref.holder === holder);
   const limits = take.filter((ref) => !isIn(holds, ref));
   const order = { amount, limits, zone };
-  const rooms = roomsOf(desk, order);
-  for (const room of rooms) {
-    const refusal = judgeLimit(desk, room, order);
+  const usages = usagesOf(desk, order);
+  for (const usage of usages) {
+    const refusal = judgeLimit(desk, usage, order);
     if (refusal) return refusal;
   }
   releaseHolds(desk, { holds: holds.filter((hold) => isIn(drop, hold)), amount });
   const kept = holds.filter((hold) => !isIn(drop, hold));
-  reservation.holds = [...kept, ...holdAll(desk, rooms, order)];
+  reservation.holds = [...kept, ...holdAll(desk, usages, order)];
   desk.changes.planned.add(reservation);
   return undefined;
 }

@@ -24,11 +24,11 @@ import {
   extendHolds,
   holdAll,
   judgeLimits,
-  type Room,
+  type LimitUsage,
   releaseHolds,
-  roomsOf,
   swapHolds,
   tightestRests,
+  usagesOf,
 } from "./rules-limits.ts";
 import { changeOrder } from "./rules-orders.ts";
 import { grantSignup, redeem } from "./rules-partner.ts";
@@ -110,21 +110,21 @@ function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   if (desk.reservations.has(order.requestId)) return { kind: "reserve", verdict: "reserved" };
   const user = desk.users.get(order.userId);
   const token = desk.tokens.get(order.tokenId);
-  const rooms = order.limits === undefined ? NO_ROOMS : roomsOf(desk, order);
-  const verdict = judge(desk, order, { user, token, rooms });
-  if (verdict === "reserved" && user) setAside(desk, order, { user, token, rooms });
+  const usages = order.limits === undefined ? NO_USAGES : usagesOf(desk, order);
+  const verdict = judge(desk, order, { user, token, usages });
+  if (verdict === "reserved" && user) setAside(desk, order, { user, token, usages });
   if (order.limits === undefined) return { kind: "reserve", verdict };
-  return { kind: "reserve", verdict, rests: tightestRests(desk, rooms, order.zone) };
+  return { kind: "reserve", verdict, rests: tightestRests(desk, usages, order.zone) };
 }
 
 /** What a call is reserved from. */
 interface Sources {
   readonly user: UserBook | undefined;
   readonly token: TokenBook | undefined;
-  readonly rooms: readonly Room[];
+  readonly usages: readonly LimitUsage[];
 }
 
-function judge(desk: Desk, order: Of<"reserve">, { user, token, rooms }: Sources): ReserveVerdict {
+function judge(desk: Desk, order: Of<"reserve">, { user, token, usages }: Sources): ReserveVerdict {
   if (user?.status !== UserStatus.enabled) return "user_disabled";
   if (order.tokenId !== 0) {
     if (!token || token.payerId !== user.id || !isUsable(desk, token)) return "token_unusable";
@@ -134,7 +134,7 @@ function judge(desk: Desk, order: Of<"reserve">, { user, token, rooms }: Sources
   if (funding?.refusal) return funding.refusal;
   if (user.quota < (funding?.wallet ?? order.amount)) return "user_quota";
   if (token && !token.isUnlimited && token.remainQuota < order.amount) return "token_quota";
-  return rooms.length === 0 ? "reserved" : (judgeLimits(desk, rooms, order) ?? "reserved");
+  return usages.length === 0 ? "reserved" : (judgeLimits(desk, usages, order) ?? "reserved");
 }
 
 /** Whether a token may be used, apart from its quota; sets one to expired whose time has just run out (requirements B4). */
@@ -148,14 +148,14 @@ function isUsable(desk: Desk, token: TokenBook): boolean {
 }
 
 /** Of most calls. */
-const NO_ROOMS: readonly Room[] = [];
+const NO_USAGES: readonly LimitUsage[] = [];
 const NO_HOLDS: Reservation["holds"] = [];
 const NO_PARTS: Reservation["parts"] = [];
 
 function setAside(
   desk: Desk,
   order: Of<"reserve">,
-  { user, token, rooms }: Sources & { readonly user: UserBook },
+  { user, token, usages }: Sources & { readonly user: UserBook },
 ): void {
   const isTokenLimited = token !== undefined && !token.isUnlimited;
   const funding = order.plans && fund(desk, order, order.plans);
@@ -174,7 +174,7 @@ function setAside(
     createdAt: desk.nowSec,
     node: order.isKept === true ? KEPT : desk.node,
     isTokenLimited,
-    holds: rooms.length === 0 ? NO_HOLDS : holdAll(desk, rooms, order),
+    holds: usages.length === 0 ? NO_HOLDS : holdAll(desk, usages, order),
     parts: funding === undefined ? NO_PARTS : holdParts(desk, funding),
     amount: order.amount,
     channelId: 0,
