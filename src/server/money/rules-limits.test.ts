@@ -5,10 +5,12 @@ import { addWindow, type LimitBook, noLimits, type Reservation, type WindowBook 
 import {
   bookHolds,
   extendHolds,
+  holdAll,
   judgeLimits,
   releaseHolds,
   resetOf,
   swapHolds,
+  tightestRests,
   usageOf,
   usagesOf,
 } from "./rules-limits.ts";
@@ -131,6 +133,50 @@ describe("a call that has no room for more", () => {
     expect(extendHolds(desk, holding(), { more: 1n, zone: "UTC" })).toMatchObject({
       resetsAt: NOW + 3 * HOUR + HOUR / 12,
     });
+  });
+});
+
+describe("several limits of a call", () => {
+  const zone = "UTC";
+  /** Budgets of 10 that nothing is counted in yet, by their windows; the ids are 1, 2 … */
+  const deskOfMany = (...windows: readonly LimitWindow[]) => {
+    const desk = deskOf(ruleOf("day"));
+    for (const [at, window] of windows.entries())
+      desk.limits.rules.set(at + 1, ruleOf(window, { id: at + 1 }));
+    return { desk, limits: windows.map((_, at) => ({ limitId: at + 1, holder: 0 })) };
+  };
+
+  test("the tightest is told: of equal ones the one that takes longest, then the first", () => {
+    const told = (...windows: readonly LimitWindow[]) => {
+      const { desk, limits } = deskOfMany(...windows);
+      return tightestRests(desk, usagesOf(desk, { limits, zone }), zone).map(({ limitId }) => limitId);
+    };
+    expect(told("day", "month")).toEqual([2]);
+    expect(told("month", "day")).toEqual([1]);
+    expect(told("day", "day")).toEqual([1]);
+    const { desk, limits } = deskOfMany("month", "day", "day");
+    desk.limits.rules.set(2, ruleOf("day", { id: 2, amount: 9n }));
+    desk.limits.rules.set(3, ruleOf("day", { id: 3, isCalls: true }));
+    const rests = tightestRests(desk, usagesOf(desk, { limits, zone }), zone);
+    expect(rests).toMatchObject([
+      { limitId: 3, isCalls: true, left: 10n },
+      { limitId: 2, isCalls: false, left: 9n, resetsAt: MIDNIGHT },
+    ]);
+  });
+
+  test("what a call holds is told as used, also in a window that it begins, and one that is named twice has one window", () => {
+    const { desk, limits } = deskOfMany("session");
+    const order = { amount: 3n, limits: [...limits, ...limits], zone };
+    const usages = usagesOf(desk, order);
+    const holds = holdAll(desk, usages, order);
+    expect(holds).toHaveLength(2);
+    expect(holds[0]).toBe(holds[1]);
+    expect([...desk.limits.windows.values()]).toMatchObject([{ start: NOW, reserved: 6n }]);
+    const [rest] = tightestRests(desk, usages.slice(0, 1), zone);
+    expect(rest).toMatchObject({ left: 7n, resetsAt: NOW + 5 * HOUR });
+    // The next call that holds the same shares the list.
+    expect(holdAll(desk, usagesOf(desk, order), order)).toBe(holds);
+    expect(holdAll(desk, usagesOf(desk, { limits, zone }), order)).not.toBe(holds);
   });
 });
 
