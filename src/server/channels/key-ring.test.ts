@@ -252,27 +252,34 @@ describe("keys behind proxies of their own, of which one rests (requirements C14
   });
 });
 
-/** Processor time is counted in steps: of less than this it may be none. */
-const SHORTEST_US = 1_000;
+/** Both kinds together: how the kernel divides them goes in steps, and a short time may have none of one. Unit: µs. */
+function processorUs(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
 
 describe("ten thousand keys", () => {
-  it("are not gone through for a choice, and opened only when they are used", () => {
+  it("are chosen from as quickly as ten, and opened only when they are used", () => {
     opened = 0;
     const many = ringOf(rowsOf(10_000));
     const few = ringOf(rowsOf(10));
     expect(opened).toBe(0);
-    const cost = (ring: Ring, mode: string) => {
+    const batch = (ring: Ring, mode: string) => {
       // One channel for all calls, as the relay has it: what a key is as this channel is made once.
       const listed = { ...channel, keyMode: mode };
+      for (let round = 0; round < 100_000; round += 1) ring.pick(listed, choice);
+      const before = processorUs();
       for (let round = 0; round < 20_000; round += 1) ring.pick(listed, choice);
-      const { user: before } = process.cpuUsage();
-      for (let round = 0; round < 20_000; round += 1) ring.pick(listed, choice);
-      return process.cpuUsage().user - before;
+      return (processorUs() - before) / 20_000;
     };
-    // Who goes through a thousand times as many keys takes hundreds of times as long; the few times that caches of a busy machine cost are no matter
-    // here, and are measured by `npm run bench -- --case keys`.
-    for (const mode of MODES)
-      expect(cost(many, mode), mode).toBeLessThan(50 * Math.max(cost(few, mode), SHORTEST_US));
+    // The least of several: processor time, too, grows while other processes take the caches.
+    const cost = (ring: Ring, mode: string) =>
+      Math.min(...Array.from({ length: 5 }, () => batch(ring, mode)));
+    for (const mode of MODES) {
+      let ratio = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 6 && ratio >= 2; round += 1) ratio = cost(many, mode) / cost(few, mode);
+      expect(ratio, mode).toBeLessThan(2);
+    }
   });
 
   it("are read again without opening one that is known", () => {
