@@ -25,7 +25,7 @@ import {
   users,
   wallets,
 } from "./log-rows.ts";
-import { type Case, measureAll, pick, say } from "./measure.ts";
+import { AS_INSTALLED, type Case, measureAll, pick, say } from "./measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,8 +37,6 @@ const { values } = parseArgs({
 });
 const rows = Number(values.rows);
 const PAGE_MS = 50;
-/** What PostgreSQL keeps in memory unless it is told otherwise: more than the small servers of tests. */
-const AS_INSTALLED = { shared_buffers: "128MB" };
 const STAT_MS = 100;
 
 const busyUser = (turn: number) => 1 + (turn % 5);

@@ -4,6 +4,9 @@ import type { Db } from "#server/store/db.ts";
 const TIMES = 40;
 const LONG_MS = 10_000;
 
+/** What PostgreSQL keeps in memory unless it is told otherwise: more than the small servers of tests. */
+export const AS_INSTALLED = { shared_buffers: "128MB" };
+
 export interface Case {
   readonly name: string;
   readonly targetMs: number;

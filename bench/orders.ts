@@ -9,15 +9,13 @@ import { type Db, openStore, type Store } from "#server/store/db.ts";
 import { countOrders, findOrder, listOrders, type OrderFilter } from "#server/store/orders.ts";
 import type { SortedPage } from "#server/store/page.ts";
 import { startPostgres } from "#test/worlds/postgres-server.ts";
-import { type Case, measureAll, pick, say } from "./measure.ts";
+import { AS_INSTALLED, type Case, measureAll, pick, say } from "./measure.ts";
 
 const { values } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, postgres: { type: "boolean", default: false } },
 });
 const rows = Number(values.rows);
 const PAGE_MS = 50;
-/** What PostgreSQL keeps in memory unless it is told otherwise: more than the small servers of tests. */
-const AS_INSTALLED = { shared_buffers: "128MB" };
 const users = 2_000;
 const accounts = 5;
 const startSec = 1_760_000_000;
