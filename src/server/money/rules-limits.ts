@@ -222,15 +222,12 @@ export function holdAll(
 /** Calls that hold the same one after another share the list, and with it the text that is stored of it. */
 function sharedList(holds: readonly Hold[]): readonly Hold[] {
   const [first] = holds;
-  if (first === undefined) return NO_HOLDS;
+  if (first === undefined) return holds;
   const { list } = first;
   if (list?.length === holds.length && holds.every((hold, at) => hold === list[at])) return list;
   first.list = holds;
   return holds;
 }
-
-/** Of most calls. */
-const NO_HOLDS: readonly Hold[] = [];
 
 /** Calls that take the same of a window share what says so. */
 function holdIn(book: WindowBook, isCalls: boolean, slice: number): Hold {
